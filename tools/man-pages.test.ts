@@ -55,3 +55,11 @@ test("text that looks like a request, dashes and backslashes are printed as they
   );
   assert.equal(roffOf("a\n\n- [b](c.md)\n"), "a\n.IP \\(bu 2\nb");
 });
+
+test("a row of a table is a tagged paragraph, without the headings", () => {
+  assert.equal(
+    roffOf("a\n\n| key | holds |\n|---|---|\n| `.b` | c-d |\n| e | f |\n\ng"),
+    "a\n.PP\n.TP\n\\fB.b\\fP\nc\\-d\n.TP\ne\nf\n.PP\ng",
+  );
+  for (const [file, text] of pages) assert.doesNotMatch(text, /^\|/m, file);
+});

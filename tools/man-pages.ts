@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { commandGroups, commandTable } from "../packages/cli/src/commands/command-table.ts";
 import { debugOption } from "../packages/cli/src/commands/program.ts";
-import { helpMarkdown } from "../packages/cli/src/help/help-text.ts";
+import { helpMarkdown, tableCells } from "../packages/cli/src/help/help-text.ts";
 import type { CommandSpec, OptionSpec } from "../packages/cli/src/options/command-spec.ts";
 
 /** Manual pages by file name, such as `purlin-get.1`, made from the same table and texts as `--help`. */
@@ -85,17 +85,25 @@ function guarded(line: string): string {
 export function roffOf(markdown: string): string {
   const lines: string[] = [];
   let inCode = false;
-  for (const line of markdown.trim().split("\n")) {
+  const all = markdown.trim().split("\n");
+  for (const [at, line] of all.entries()) {
+    const row = inCode ? undefined : tableCells(line, all[at + 1]);
     if (line.startsWith("```")) {
       lines.push(...(inCode ? [".EE", ".RE"] : [".PP", ".RS 4", ".EX"]));
       inCode = !inCode;
     } else if (inCode) lines.push(guarded(escaped(line)));
     else if (line === "") lines.push(".PP");
+    else if (row !== undefined) lines.push(...(row.length === 0 ? [] : [".TP", ...tableRow(row)]));
     else if (line.startsWith("#")) lines.push(`.SS ${escaped(line.replace(/^#+ /, ""))}`);
     else if (/^(- |\d+\. )/.test(line)) lines.push(".IP \\(bu 2", inline(line.replace(/^(- |\d+\. )/, "")));
     else lines.push(inline(line));
   }
   return lines.join("\n").replaceAll(/\.PP\n(?=\.(PP|SS|IP))|\.PP$/g, "");
+}
+
+/** A tagged paragraph: what a row is about, and what it says. */
+function tableRow([first = "", ...others]: readonly string[]): string[] {
+  return [inline(first), inline(others.join(": "))];
 }
 
 function inline(line: string): string {

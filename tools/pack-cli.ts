@@ -12,6 +12,7 @@ import { packProviderSdk } from "./pack-provider-sdk.ts";
 import { packSdk } from "./pack-sdk.ts";
 import {
   buildPackage,
+  bundledManifest,
   commonManifest,
   type Part,
   pack,
@@ -27,7 +28,7 @@ const cli = join(root, "packages/cli");
 
 const itself: Part = {
   ...partOf("packages/cli", "purlin"),
-  entries: { ".": "main", "./compiled": "compiled/load-compiled", "./code-cache": "compiled/code-cache" },
+  entries: { ".": "main", "./compiled": "compiled/load-compiled" },
 };
 
 const commandModule = (name: string): WholeModule => ({ module: `${name}-command`, exports: "run", external: [] });
@@ -35,7 +36,9 @@ const commandModule = (name: string): WholeModule => ({ module: `${name}-command
 /** What every command begins with, and commands that people and pipelines run often or wait for. */
 const wholeModules = (dist: string): readonly WholeModule[] => [
   { module: "render/render-command", exports: "run", external: ["@purlin/function-process", "@grpc/proto-loader"] },
-  { module: "apiserver/apiserver-command", exports: "run", external: [] },
+  commandModule("apiserver/apiserver"),
+  // esbuild finds its program beside itself; it bundles functions, which only some projects need.
+  { ...commandModule("up/up"), external: ["esbuild"] },
   ...["get/get", "describe/describe", "explain/explain", "events/events", "version/version"].map(commandModule),
   // Runs are asked for with -o json only.
   { ...commandModule("trace/trace"), external: ["@purlin/run-store"] },
@@ -64,7 +67,7 @@ export function buildCli(folder: string): void {
 /** Without types: only the command imports it. */
 function libraryManifest(part: Part): object {
   const exports = Object.entries(part.entries).map(([path, entry]) => [path, `./dist/${bundleName(entry)}.js`]);
-  return { ...commonManifest(part), exports: Object.fromEntries(exports) };
+  return { ...bundledManifest(part), exports: Object.fromEntries(exports) };
 }
 
 function copyAssets(folder: string): void {
@@ -76,7 +79,7 @@ function copyAssets(folder: string): void {
   });
   const launcher = readFileSync(join(cli, "bin/purlin.js"), "utf8");
   const built = launcher.replaceAll(/\.\.\/src\/([\w/-]+)\.ts/g, "../dist/$1.js");
-  for (const module of ["main", "compiled/code-cache"]) {
+  for (const module of ["main", "compiled/load-compiled"]) {
     if (!built.includes(`"../dist/${module}.js"`)) {
       throw new Error(`packages/cli/bin/purlin.js no longer imports ../src/${module}.ts`);
     }

@@ -8,6 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import {
   buildPackage,
+  bundledManifest,
   commonManifest,
   type Part,
   pack,
@@ -53,7 +54,7 @@ export function packSdk(directory: string): string {
     for (const part of below) {
       const target = join(stage, "node_modules", part.name);
       buildPackage(part, stage, target);
-      writeManifest(target, commonManifest(part));
+      writeManifest(target, bundledManifest(part));
     }
     buildPackage(itself, stage, stage);
     writeManifest(stage, sdkManifest());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that is full, and files that may not be written: writes fail with a Status, reads and watches go on, and when the trouble
+// A disk that is full, and files that may not be written: writes fail with a Status, reads and watches continue, and when the trouble
 // is over so is the failing. Nothing that was answered is lost, nothing that failed appears.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -51,7 +51,7 @@ test("a full disk", async () => {
   const seen = `/proc/${server.child.pid}/root${directory}`;
   writeFileSync(join(seen, "ballast"), Buffer.alloc(4 * megabyte));
   const { names, refusal } = await writeUntilRefused(target, "full");
-  assertRefused(refusal, /full: free some space, or delete objects; reading goes on/);
+  assertRefused(refusal, /full: free some space, or delete objects; reading continues/);
   assert.ok(names.length > 5);
   assert.equal((await ask(target, "GET", "/readyz")).code, 500, "it says that it is not well");
   await assertReadable(target, names);
@@ -110,7 +110,7 @@ test("files that may no longer be written", async () => {
     for (const path of files) setImmutable(path, true);
     assertRefused(
       await ask(target, "POST", configMaps, configMap("refused", "2")),
-      /cannot write to the store in .*; reading goes on/,
+      /cannot write to the store in .*; reading continues/,
     );
     await assertReadable(target, ["before"]);
     const token = await ask(target, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
@@ -138,7 +138,7 @@ test("a directory that is read-only from the start is served, and left as it is"
     const target = await server.ready;
     await server.complained(/^warning: --data-dir .* is read-only: serving existing data, rejecting writes\n$/);
     await assertReadable(target, ["kept"]);
-    const refusal = /read-only when the server started: make it writable and start again; reading goes on/;
+    const refusal = /read-only when the server started: make it writable and start again; reading continues/;
     assertRefused(await ask(target, "POST", configMaps, configMap("refused", "2")), refusal);
     assertRefused(await ask(target, "DELETE", `${configMaps}/kept`), refusal);
     assert.equal((await ask(target, "GET", "/readyz")).code, 500, "it says that it is not well");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole server, killed again and again while clients write and watch: each life ends by kill -9 at a random instant, some while it
-// is still starting. What was answered stays, what was seen stays, versions are given once, and who resumes misses nothing.
+// is still starting. What was answered stays, what was seen stays, versions are assigned once, and a watch that resumes misses nothing.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -51,7 +51,7 @@ async function verify(target: Target, { logs, ledger, since, marker }: Verificat
   for (const version of acknowledged) assert.ok(replayed.has(version), `version ${version} was answered and is gone`);
   for (const log of logs) {
     const seen = log.changes.splice(0);
-    assert.deepEqual(seen, replay.changes, "one who resumed saw something else than one who begins anew");
+    assert.deepEqual(seen, replay.changes, "a watch that resumed saw something else than a new watch");
   }
   ledger.answered(marker, { version: BigInt(body.metadata.resourceVersion), text: marker });
   return BigInt(body.metadata.resourceVersion);

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { connect } from "node:tls";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
@@ -199,6 +200,19 @@ async function converse(target: Target, backend: AggregatedServer): Promise<Reco
     return own && [own, definitions["com.example.wardle.Flunder"]];
   });
 
+  backend.take();
+  for (const how of ["echo", "last", "cut", "refused", "plain", "moved", "closed", "garbage", "silent?timeout=1s"]) {
+    const text = await switched(target, `${objects}/hello/${how}`, how === "echo" ? forgedLines : []);
+    // What the parser of the server expected instead.
+    said[`upgrade, ${how}`] = how === "garbage" ? text.split("\n", 1) : text;
+  }
+  const denied = ["Impersonate-User: jack"];
+  said["upgrade without rights"] = await switched(target, `${objects}/hello/echo`, denied);
+  said["upgrades received"] = backend
+    .take()
+    .map((one) => ({ ...one, headers: one.headers.flatMap(maskedHeader(mask)) }));
+  said["upgrade of a plain path"] = (await switched(target, "/version", [])).split("\n", 1);
+
   backend.isHealthy = false;
   await send(target, `PATCH ${services}/${name}`, { body: { metadata: { labels: { a: "c" } } } });
   await until("a server that fails again", "FailedDiscoveryCheck");
@@ -230,6 +244,58 @@ async function converse(target: Target, backend: AggregatedServer): Promise<Reco
     return code === 404 ? text : undefined;
   });
   return said;
+}
+
+const forgedLines = [
+  ...["X-Remote-User: evil", "X-Remote-Group: system:masters", "X-Remote-Extra-Foo: x", "X-Remote-Uid: 1"],
+  ...["X-Custom: kept", "X-Forwarded-For: 9.9.9.9", "Sec-WebSocket-Protocol: v5"],
+];
+
+/**
+ * All that a client receives that asks to switch protocols, sends a text after the response, and waits for the end. Headers are sorted;
+ * those that concern one request or the connection of a refusal are left out.
+ */
+async function switched(target: Target, path: string, lines: readonly string[]): Promise<string> {
+  const { hostname: host, port } = new URL(target.url);
+  const { ca, cert, key } = target;
+  const socket = connect({
+    host,
+    port: Number(port),
+    ca,
+    cert,
+    key,
+    servername: "localhost",
+    ALPNProtocols: ["http/1.1"],
+  });
+  // Without an agent Go sends one of its own.
+  const asked = [`GET ${path} HTTP/1.1`, "Host: api", "User-Agent: client", "Connection: Upgrade", "Upgrade: SPDY/3.1"];
+  socket.write(`${[...asked, ...lines].join("\r\n")}\r\n\r\n`);
+  let text = "";
+  let isSent = false;
+  socket.on("data", (bytes: Buffer) => {
+    text += bytes.toString();
+    if (!isSent && text.includes("early ")) socket.write("and late");
+    isSent ||= text.includes("early ");
+    if (text.endsWith("and late")) socket.end();
+    // A connection that may be used again is not.
+    if (isWhole(text)) socket.end();
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.on("error", () => {}).on("close", resolve);
+  await promise;
+  const [before = "", ...after] = text.split("\r\n\r\n");
+  const [first = "", ...headers] = before.split("\r\n");
+  const kept = headers.filter((header) => /^(?:upgrade|x-own|content-type|sec-)/i.test(header));
+  const body = after.join("\r\n\r\n").replace(/^[0-9a-f]+\r\n([\s\S]*)\r\n0\r\n\r\n$/, "$1");
+  return [first, ...kept.map((header) => header.toLowerCase()).sort(), "", body].join("\n");
+}
+
+/** Whether a response other than a switch of protocols is complete. */
+function isWhole(text: string): boolean {
+  const [head = "", ...rest] = text.split("\r\n\r\n");
+  if (rest.length === 0 || head.startsWith("HTTP/1.1 101 ")) return false;
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+  return length === undefined ? text.endsWith("0\r\n\r\n") : rest.join("\r\n\r\n").length >= Number(length);
 }
 
 async function discovered(target: Target): Promise<unknown> {

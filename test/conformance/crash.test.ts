@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both servers still know after kill -9, and what a watcher that resumes sees.
+// What both servers have after kill -9, and what a watcher that resumes sees.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -50,17 +50,17 @@ async function listed(target: Target): Promise<ReadonlyMap<string, bigint>> {
 /** Writes with several clients until stopped; returns what was acknowledged. */
 function writers(target: Target, prefix: string): { readonly acknowledged: Written[]; stop(): Promise<void> } {
   const acknowledged: Written[] = [];
-  let go = true;
+  let isRunning = true;
   let next = 0;
   const work = async (): Promise<void> => {
-    while (go) {
+    while (isRunning) {
       const written = await create(target, `${prefix}-${next++}`);
       if (written) acknowledged.push(written);
     }
   };
   const working = Array.from({ length: 8 }, work);
   const stop = async (): Promise<void> => {
-    go = false;
+    isRunning = false;
     await Promise.all(working);
   };
   return { acknowledged, stop };
@@ -112,7 +112,7 @@ async function watchersMissNothing(server: CrashingServer): Promise<void> {
 
 interface Following {
   readonly seen: Set<string>;
-  /** Ends when so many were seen. */
+  /** Ends when this many were seen. */
   readonly wanted?: number;
   /** Ends when all of these were seen. */
   readonly names?: ReadonlySet<string>;

@@ -144,7 +144,7 @@ test("a composed resource that a user deletes is created again under its name", 
   await eventually("and what it composes", async () => (await sizesOf("restored")).join() === "s");
 });
 
-test("a fatal result deletes nothing; when it is over all goes on", async () => {
+test("a fatal result deletes nothing; when it is over all continues", async () => {
   await plane.apply(claim("failing", { sizes: ["m", "s"] }));
   await ready("failing", count(2));
   await plane.apply(claim("failing", { sizes: [], fail: true }));
@@ -223,7 +223,7 @@ test("foreground deletion of a claim waits for its composed resources", async ()
   const held = { ...configMap, namespace, name };
   await plane.users.patch(held, { metadata: { finalizers: ["test/held"] } }, { type: "merge" });
   await plane.users.delete({ ...claimType, namespace, name: "patient" });
-  await plane.until("the ConfigMap is asked to go", configMap, { namespace, name }, (one) =>
+  await plane.until("the ConfigMap is being deleted", configMap, { namespace, name }, (one) =>
     Boolean(one.metadata.deletionTimestamp),
   );
   const waiting = await plane.until(

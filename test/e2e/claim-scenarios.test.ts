@@ -177,7 +177,7 @@ test("the image is not found", async () => {
   assert.ok(!all.some((text) => text.includes("after the fatal")), "results after a fatal one are dropped");
 });
 
-/** Events come a moment after what they tell of. */
+/** Events are written a moment after the change that they report. */
 async function hasEvents(object: KubeObject, wanted: readonly string[]): Promise<void> {
   for (const text of wanted) {
     await eventually(
@@ -233,7 +233,7 @@ async function becomeAvailable(xr: KubeObject): Promise<void> {
   await plane.users.update({ ...made, status: { conditions: [condition] } }, { subresource: "status" });
 }
 
-test("a relapse leaves what was ready, and says what it no longer knows", async () => {
+test("a relapse leaves what was ready, and reports what is unknown", async () => {
   await plane.apply(claim("team/app:relapse"));
   const [bound, xr] = await both("DatabaseReady is unknown", said("DatabaseReady", "FatalError"));
   const unknown = (type: string) => ({

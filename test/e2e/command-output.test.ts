@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What commands print is the same on both API servers: each has one golden file, in `golden/`. Names that are made up, ages and times stand
-// as words there. `--update` writes the files anew.
+// as words there. `--update` writes the files again.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -215,3 +215,47 @@ const varying: readonly (readonly [RegExp, string])[] = [
 function normal(text: string): string {
   return varying.reduce((result, [pattern, word]) => result.replaceAll(pattern, word), text);
 }
+
+/** A Composition of Sites that runs one function, and a Site that uses it. */
+async function siteWith(name: string, functionName: string): Promise<void> {
+  await plane.apply(compositionOf(name, siteType, functionName));
+  const spec = { pages: [], crossplane: { compositionRef: { name } } };
+  await plane.apply({ ...siteType, metadata: { name, namespace }, spec } as KubeObject);
+}
+
+test("diff calls a function under development where the command line says, and nowhere else", async () => {
+  await siteWith("dev", "compose");
+  const served = await plane.get(functionType, { name: "compose" });
+  const address = annotationOf(served, "render.crossplane.io/runtime-development-target") ?? "";
+  const ignored = await purlin("diff", "--xr", `${namespace}/dev`);
+  assert.equal(ignored.exitCode, 1, ignored.stdout);
+  assert.match(ignored.stdout, /are ignored: set by field manager "kubectl" \(Apply\); name it with --function/);
+  const named = await purlin("diff", "--xr", `${namespace}/dev`, "--function", `compose=${address}`, "-o", "json");
+  assert.equal(named.exitCode, 0, named.stdout + named.stderr);
+  const { functions } = JSON.parse(named.stdout) as { readonly functions: readonly object[] };
+  assert.deepEqual(functions, [
+    { name: "compose", revision: `compose@${address}`, endpoint: address, route: "override" },
+  ]);
+});
+
+test("diff runs the package of a function that only the cluster can call, with and without the change", async () => {
+  await plane.apply({ ...functionType, metadata: { name: "far" }, spec: { package: "127.0.0.1:1/acme/far:v1" } });
+  const type = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
+  const made = await plane.users.create({
+    ...type,
+    metadata: { name: "far-1", labels: { "pkg.crossplane.io/package": "far" } },
+    spec: { desiredState: "Active", image: "127.0.0.1:1/acme/far:v1", revision: 1 },
+  });
+  const status = { endpoint: "dns:///127.0.0.1:1", capabilities: ["composition"] };
+  await plane.users.update({ ...made, status }, { subresource: "status" });
+  await siteWith("far", "far");
+  const far = await purlin("diff", "--xr", `${namespace}/far`);
+  assert.equal(far.exitCode, 1, far.stdout);
+  assert.match(
+    far.stdout,
+    /Function "far": dns:\/\/\/127\.0\.0\.1:1 cannot be called from this machine, and its package cannot run here: ./,
+  );
+  assert.match(far.stdout, /name a source with --function far=SOURCE\n/);
+  // What does not need it is previewed.
+  assert.equal((await purlin("diff", "site.yaml")).exitCode, 3);
+});

@@ -15,8 +15,7 @@ import {
   takeConfigMap,
   xr,
 } from "../../packages/explain/test/composed-setups.ts";
-import { behave, compositionOf, definitionOf, doing } from "../../packages/explain/test/platform.ts";
-import { crdOf } from "../../packages/explain/test/static-cluster.ts";
+import { behave, compositionOf, crdOf, definitionOf, doing } from "../../packages/explain/test/platform.ts";
 import { freePort } from "../../tools/peers/free-port.ts";
 import { type CertificateFiles, createCertificateFiles } from "../interop/certificate-files.ts";
 import { serveGrpc } from "./functions/raw-servers.ts";
@@ -102,6 +101,32 @@ function childOf(owner: KubeObject, type: { readonly apiVersion: string; readonl
   });
 }
 
+const deploymentType = { apiVersion: "apps/v1", kind: "Deployment" };
+
+/** A composite resource with a workload in a namespace of its own, whose Pod a node reports to be like this. */
+function workload(code: string, says: RegExp, state: JsonObject): Scene {
+  const space = `workload-${code.toLowerCase()}`;
+  const root = {
+    ...xr("App", space, { compositionRef: { name: space } }),
+    metadata: { name: space, namespace: space },
+  };
+  return {
+    ...{ code, says, at: "Pod", root: () => root },
+    async make() {
+      await plane.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: space } });
+      await plane.apply(compositionOf(space, "App", doing("workload")), root);
+      const deployment = await childOf(root, deploymentType);
+      await writeStatus(deployment, { conditions: [condition("Available", "False", "no Pod is available")] });
+      const containers = [{ name: "c", image: "registry.example.org/c:v1" }];
+      const metadata = { name: "web-1", namespace: space, labels: { app: "workload" } };
+      const pod = { apiVersion: "v1", kind: "Pod", metadata, spec: { containers } };
+      await plane.apply(pod as KubeObject);
+      const own = { name: "c", image: "registry.example.org/c:v1", imageID: "", ready: false, restartCount: 3 };
+      await writeStatus(pod as KubeObject, { phase: "Pending", containerStatuses: [{ ...own, ...state }] });
+    },
+  };
+}
+
 const bucketType = { apiVersion: "example.org/v1", kind: "Bucket" };
 
 /** A composite resource with a managed resource, about which a provider says this. */
@@ -163,6 +188,13 @@ const scenes: readonly Scene[] = [
     step: uses("fn-crash"),
     at: "FunctionRevision",
   }),
+  workload("E15", /Pod workload-e15\/web-1 crashes: container c: OOMKilled, exit code 137/, {
+    state: { waiting: { reason: "CrashLoopBackOff" } },
+    lastState: { terminated: { reason: "OOMKilled", exitCode: 137 } },
+  }),
+  workload("E16", /the node cannot pull registry\.example\.org\/c:v1: 401 Unauthorized/, {
+    state: { waiting: { reason: "ImagePullBackOff", message: "401 Unauthorized" } },
+  }),
   composed("E23", /Function fn-stranger of step "render" has a certificate of another CA/, {
     step: uses("fn-stranger"),
   }),
@@ -185,7 +217,7 @@ const scenes: readonly Scene[] = [
         metadata: { name: "quota", namespace: "tight" },
       }),
   },
-  composed("E44", /Resource "secret": type cannot change|a field cannot change/, {
+  composed("E44", /Resource "secret": type cannot change/, {
     step: doing("immutable"),
     root: () => xr("App", "immutable"),
     async make() {

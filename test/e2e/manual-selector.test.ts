@@ -6,7 +6,7 @@ import { after, before, suite, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
-import { bucketYaml } from "../../packages/composition/test/rollout-manifests.ts";
+import { bucketYaml } from "../../packages/composition/test/definitions.ts";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
 import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
@@ -43,7 +43,7 @@ function composition(channel: string, note: string): KubeObject {
   };
 }
 
-function tellChannel(req: RunFunctionRequest): RunFunctionResponse {
+function reportChannel(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const { channel } = request.getInput(req) as { readonly channel: string };
   response.setDesiredCompositeStatus(rsp, { channel });
@@ -77,7 +77,7 @@ async function release(channel: string): Promise<string> {
 }
 
 before(async () => {
-  plane = await startPlane({ functions: { "function-patch-and-transform": tellChannel } });
+  plane = await startPlane({ functions: { "function-patch-and-transform": reportChannel } });
   await plane.apply(namespaceOf(namespace), definition);
   for (const channel of ["stable", "alpha", "alpha", "stable"]) await release(channel);
 });

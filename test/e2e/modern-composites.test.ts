@@ -147,7 +147,7 @@ test("an invalid definition reports its error and does not affect others", async
   );
   assert.equal(conditionOf(failing, "Established"), undefined);
   await plane.apply(site("steady", ["home", "news"]));
-  await eventually("the site goes on", async () => (await textsOf("steady")).join() === "home,news");
+  await eventually("the site continues", async () => (await textsOf("steady")).join() === "home,news");
   await plane.apply(definition("Broken", "Namespaced", { size: { type: "number" } }));
   await plane.until(
     "it is over when it is corrected",

@@ -38,7 +38,7 @@ const app = { apiVersion: "example.org/v1", kind: "App" };
 
 let cluster: RealCluster;
 let users: KubeClient;
-/** One for all tests: a control plane that has not heard yet that the function moved would wait for it where it was. */
+/** One for all tests: a control plane that has not yet seen that the function moved would wait for it at the old address. */
 let fn: RunningFunction;
 before(async () => {
   fn = await start(compose, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
@@ -181,10 +181,7 @@ test("definition, composition, composite resource; a forced look writes nothing;
   assert.ok(map);
   const before = writes.length;
   await users.update({ ...map, data: { text: "tampered" } });
-  await eventually(
-    "it is put right",
-    async () => JSON.stringify((await mapOf("one"))?.["data"]) === '{"text":"hello"}',
-  );
+  await eventually("it is reverted", async () => JSON.stringify((await mapOf("one"))?.["data"]) === '{"text":"hello"}');
   await eventually("all is quiet", async () => (await look()).length === 0);
   const own = writes.slice(before).filter((line) => !line.includes("/events"));
   assert.deepEqual(own, [`PATCH /api/v1/namespaces/${namespace}/configmaps/${map.metadata.name}`]);
@@ -235,7 +232,7 @@ test("lack-of-rights: a kind that the control plane may not manage is named with
   await grant("robot-core", controlPlaneRules);
   await grant("robot-kinds", [allOf("example.org", "late.example.org")]);
   const { client } = await connect("robot");
-  await eventually("the server has heard of its rights", () => client.list(crdType));
+  await eventually("the server has seen its rights", () => client.list(crdType));
   await using plane = startControlPlane(planeOptions(client));
   await plane.ready;
   await applyAll([functionAt(fn.address), definition, composition, appOf(deniedName, "x")]);

@@ -5,11 +5,10 @@ import { after, before, suite, test } from "node:test";
 import { compositionCrds, keptCrds } from "@purlin/composition";
 import type { KubeClient } from "@purlin/kube-client";
 import { crdType, installCrds } from "@purlin/kube-controller";
+import { judgeCrdCase } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
 import { crdCases } from "../../packages/composition/test/crd-cases.ts";
-import { judgeCrdCase } from "../../packages/composition/test/judge-crd-case.ts";
-import { judgePackageCrdCase } from "../../packages/package-manager/test/judge-package-crd-case.ts";
 import { packageCrdCases } from "../../packages/package-manager/test/package-crd-cases.ts";
 import { eventually } from "../e2e/harness/plane.ts";
 import { startTwoServers, type TwoServers } from "./apiserver/two-servers.ts";
@@ -70,7 +69,7 @@ for (const name of ["embedded", "real"] as const) {
 
     suite("packages", () => {
       for (const [title, one] of Object.entries(packageCrdCases)) {
-        test(`${title}: ${one.reason}`, () => judgePackageCrdCase(client(), one));
+        test(`${title}: ${one.reason}`, () => judgeCrdCase(client(), one));
       }
     });
   });

@@ -8,20 +8,24 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
-import { appDefinition, cacheDefinition, definitionVersion } from "../../packages/composition/test/definitions.ts";
-import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../packages/composition/test/test-claims.ts";
-import { find, startTestControl } from "../../packages/composition/test/test-control.ts";
 import {
+  appKind,
   appType,
   appXrd,
   cacheXrd,
   established,
   held,
   offered,
+  ready,
+  shop,
+  startTestClaims,
   startTestDefinitions,
+  type TestClaims,
   type TestDefinitions,
   xappType,
-} from "../../packages/composition/test/test-definitions.ts";
+} from "../../packages/composition/test/definition-control.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../../packages/composition/test/definitions.ts";
+import { find, startTestControl } from "../../packages/composition/test/test-control.ts";
 import { startKubernetesServer } from "./kubernetes-server.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;
@@ -156,7 +160,7 @@ suite("claims", () => {
       async () => (await claims.control.client.get(appKind.compositeType, { name })) === undefined,
     );
     assert.deepEqual(await claims.pass("foreground"), {});
-    // The server has let it go; the cache hears of it a moment later.
+    // The server has removed it; the cache sees that a moment later.
     await eventually(
       "the claim is gone",
       async () =>

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
-import { guideBlocks, missingLine } from "../../packages/cli/test/guide-blocks.ts";
+import { guideBlocks, missingLine } from "../../packages/cli/test/play-guide.ts";
 import { consumerNode, consumerNodeIn } from "../../tools/peers/consumer-node.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -221,7 +221,7 @@ async function quiet(users: KubeClient, writes: string[], metrics: Registry): Pr
       0,
     );
   };
-  await until("nothing happens any more", async () => {
+  await until("nothing happens", async () => {
     writes.splice(0);
     // Longer than what failed once waits before it is tried again.
     await delay(3_000);

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { packCli } from "../../tools/pack-cli.ts";
 
 const project = mkdtempSync(join(tmpdir(), "packed-cli-"));
@@ -45,6 +46,36 @@ test("help and version come from the package", () => {
   assert.match(purlin("--version"), /^0\.1\.0\n$/);
   assert.match(purlin("version", "--client"), /^Client Version: v0\.1\.0 /);
   assert.match(purlin("apiserver", "--help"), /--data-dir/);
+});
+
+test("every command of the package can be loaded", () => {
+  const dist = join(project, "node_modules/purlin/dist");
+  const commands = globSync("**/*-command.js", { cwd: dist });
+  assert.ok(commands.length > 30, commands.join());
+  const program = `
+    for (const file of process.argv.slice(1)) {
+      const { run, ...others } = await import(file);
+      if (![run, ...Object.values(others)].some((one) => typeof one === "function")) throw new Error(file + " exports no command");
+    }`;
+  const files = commands.map((file) => pathToFileURL(join(dist, file)).href);
+  run(process.execPath, "--input-type=module", "--eval", program, ...files);
+});
+
+test("a global installation has all packages, runs, and brings the manual pages", () => {
+  const prefix = join(project, "global");
+  run("npm", "install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", join(project, "purlin-0.1.0.tgz"));
+  const modules = join(prefix, "lib/node_modules/purlin/node_modules");
+  const folders = readdirSync(modules).flatMap((name) =>
+    name.startsWith("@") ? readdirSync(join(modules, name)).map((inside) => join(name, inside)) : [name],
+  );
+  assert.deepEqual(
+    folders.filter((name) => !name.startsWith(".") && !existsSync(join(modules, name, "package.json"))),
+    [],
+    "packages without files",
+  );
+  const command = join(prefix, "bin/purlin");
+  assert.match(run(process.execPath, command, "up", "--help"), /--registry-port/);
+  assert.ok(existsSync(join(prefix, "share/man/man1/purlin-get.1")));
 });
 
 test("a new project gets the SDK that came along and a copy of the command, which installs and runs", () => {

@@ -63,7 +63,7 @@ describe("versions of the protocol", () => {
     assert.deepEqual(answered, ["v1 OK", "v1 OK"]);
   });
 
-  test("a function that only knows v1beta1 is called as that, and as that first from then on", async () => {
+  test("a function that supports only v1beta1 is called as that, and as that first from then on", async () => {
     const file = join(import.meta.dirname, "functions", "beta-only.py");
     const program = pythonOf(installed(pythonSdk, cacheDirectory));
     await using beta = await startFunction({ program, args: (address) => [file, address] });

@@ -12,11 +12,17 @@ const metaMessages = [
   ...["PartialObjectMetadata", "Status"],
 ];
 
-/** The Go types of all kinds that have a component, as `core.v1.Pod`, and of the kinds that every group version has. */
+/** The requests and responses of webhooks. */
+const reviews = ["v1", "v1beta1"].flatMap((version) => [
+  `admission.${version}.AdmissionReview`,
+  `apiextensions.${version}.ConversionReview`,
+]);
+
+/** The Go types of all kinds that have a component, as `core.v1.Pod`, of the kinds that every group version has, and of reviews. */
 export function goTypesOf(schemas: Readonly<Record<string, Json>>): string[] {
   const kinds = Object.entries(schemas)
     .filter(([, schema]) => schema["x-kubernetes-group-version-kind"] !== undefined)
     .map(([component]) => component.split(".").slice(-3).join("."))
     .filter((name) => !name.startsWith("meta.") && !name.endsWith("List"));
-  return [...kinds, ...metaMessages.map((name) => `meta.v1.${name}`), "core.v1.List"].sort();
+  return [...kinds, ...metaMessages.map((name) => `meta.v1.${name}`), ...reviews, "core.v1.List"].sort();
 }

@@ -96,7 +96,7 @@ function aptSource(): { readonly mirror: string; readonly suite: string } {
     const [mirror = "", suite = "", component] = line.split(" ");
     if (component === "main" && /^[a-z]+$/.test(suite)) return { mirror, suite };
   }
-  throw new Error("apt knows no mirror of a Debian release: add one to its sources");
+  throw new Error("apt has no mirror of a Debian release: add one to its sources");
 }
 
 function run(program: string, ...args: readonly string[]): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commonManifest, readManifest } from "./build-package.ts";
+import { bundledManifest, commonManifest, readManifest } from "./build-package.ts";
 
 const sdk = { name: "@purlin/function-sdk", source: "packages/function-sdk", entries: { ".": "index" } };
 
@@ -22,4 +22,9 @@ test("a published package has a license, a version and the types of each entry",
   assert.equal(license, "Apache-2.0");
   assert.equal(version, readManifest("packages/function-sdk").version);
   assert.deepEqual(exports, { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } });
+});
+
+test("a package inside a published one declares no dependencies, which a global installation would leave empty", () => {
+  assert.ok(commonManifest(sdk)["dependencies"]);
+  assert.equal("dependencies" in bundledManifest(sdk), false);
 });

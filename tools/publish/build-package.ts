@@ -88,6 +88,15 @@ export function commonManifest(
   return { name, version, license: "Apache-2.0", ...from, type: "module", sideEffects: false, exports, dependencies };
 }
 
+/**
+ * What the package.json of a package inside another one says. It has no dependencies: the package around it names them all. A global
+ * installation takes what a bundled package depends on for bundled, too, and leaves its folder empty.
+ */
+export function bundledManifest(part: Part): Record<string, unknown> {
+  const { dependencies: _, ...manifest } = commonManifest(part);
+  return manifest;
+}
+
 /** The package.json of a workspace package. */
 export function readManifest(source: string): Manifest {
   return JSON.parse(readFileSync(join(root, source, "package.json"), "utf8")) as Manifest;

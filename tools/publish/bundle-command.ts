@@ -34,6 +34,7 @@ export interface WholeModule {
  */
 export function bundleModule({ module, exports, external }: WholeModule, dist: string): string[] {
   const target = join(dist, `${module}.js`);
+  requireNoImports(target, dist);
   const { metafile } = buildSync({
     ...common,
     entryPoints: [target],
@@ -52,6 +53,18 @@ export function bundleModule({ module, exports, external }: WholeModule, dist: s
       `export const { ${exports} } = loadCompiled(new URL("./${basename(module)}.cjs", import.meta.url));\n`,
   );
   return packagesIn(metafile);
+}
+
+/** Other modules may load the module as a command; what else it exports is no longer there for them. */
+function requireNoImports(target: string, dist: string): void {
+  const importing = new RegExp(`\\bfrom "[./][^"]*/${basename(target).replaceAll(".", "\\.")}"`);
+  for (const file of globSync("**/*.js", { cwd: dist })) {
+    const text = readFileSync(join(dist, file), "utf8");
+    if (!importing.test(text)) continue;
+    throw new Error(
+      `${file} imports ${relative(dist, target)}, which is built into one file: move what it needs elsewhere`,
+    );
+  }
 }
 
 /** Other people's packages of which something is in a bundle, as folders. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { type Part, readManifest, root } from "./build-package.ts";
+import { type Part, readManifest } from "./build-package.ts";
 
 const scope = "@purlin/";
 
@@ -22,22 +20,12 @@ function ownDependencies(source: string): string[] {
   return Object.keys(readManifest(source).dependencies ?? {}).filter((name) => name.startsWith(scope));
 }
 
-/** A package with the entries its package.json names, without helpers of our own tests, and the programs it starts. */
+/** A package with the entries its package.json names, without helpers of our own tests. */
 export function partOf(source: string, name: string): Part {
   const exported = Object.entries(readManifest(source).exports ?? {})
     .filter(([, file]) => file.startsWith("./src/"))
     .map(([path, file]) => [path, entryOf(file)]);
-  const programs = programsOf(source).map((entry) => [`./${entry}`, entry]);
-  return { name, source, entries: Object.fromEntries([...exported, ...programs]) };
+  return { name, source, entries: Object.fromEntries(exported) };
 }
 
 const entryOf = (file: string): string => file.replace(/^\.\/src\/(.*)\.ts$/, "$1");
-
-/** Programs are started by path and not imported: "./worker" with the extension of the file that names it. */
-function programsOf(source: string): string[] {
-  const folder = join(root, source, "src");
-  return globSync("**/*.ts", { cwd: folder }).flatMap((file) => {
-    const text = readFileSync(join(folder, file), "utf8");
-    return [...text.matchAll(/new URL\(`\.\/([\w-]+)\$\{[^}]+\}`/g)].map(([, name = ""]) => join(file, "..", name));
-  });
-}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { widgetCrd } from "../../packages/kube-apiserver/test/widget-crd.ts";
+import { widgetCrd } from "../../packages/kube-apiserver/test/test-server.ts";
 import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { ServerClient } from "./server-client.ts";
 

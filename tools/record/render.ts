@@ -12,8 +12,8 @@ import {
   operationDocuments,
   operationInputs,
   type RenderCase,
+  scriptedFunction,
 } from "../../packages/cli/test/render-case.ts";
-import { scriptedFunction } from "../../packages/cli/test/scripted-function.ts";
 import { startTestServer } from "../../packages/function-sdk/src/testing/index.ts";
 import { cacheDirectory } from "../peers/cache-directory.ts";
 import { crossplaneRender, crossplaneRenderIn } from "../peers/crossplane-render.ts";

@@ -30,7 +30,8 @@ export function deadExports(files: readonly SourceFile[]): readonly string[] {
     .sort();
 }
 
-const isEntry = (path: string): boolean => basename(path) === "index.ts" && !isForTests(path);
+/** Whether a file is an entry point of a package. */
+export const isEntry = (path: string): boolean => basename(path) === "index.ts" && !isForTests(path);
 
 interface Name {
   readonly path: string;

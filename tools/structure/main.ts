@@ -4,6 +4,7 @@
 import { deadExports } from "./dead-exports.ts";
 import { folderCycles } from "./folder-cycles.ts";
 import { isForTests, readSourceFiles, type SourceFile } from "./source-files.ts";
+import { undocumentedExports } from "./undocumented-exports.ts";
 
 interface Figure {
   readonly title: string;
@@ -40,6 +41,7 @@ const figures: readonly Figure[] = [
   { title: "files of at most 40 lines with one importer", found: smallFiles(), limit: 30 },
   { title: "as unknown as", found: linesWith(/\bas unknown as\b/, product), limit: 15 },
   { title: "exports that no file imports", found: deadExports(files), limit: 0 },
+  { title: "exports of entry points without a doc comment", found: undocumentedExports(files), limit: 0 },
   { title: "folders that import each other", found: folderCycles(files), limit: 0 },
 ];
 

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { deadExports } from "./dead-exports.ts";
 import { folderCycles } from "./folder-cycles.ts";
 import { readSourceFiles, type SourceFile } from "./source-files.ts";
+import { undocumentedExports } from "./undocumented-exports.ts";
 
 const manifest = (name: string): string =>
   JSON.stringify({ name: `@purlin/${name}`, exports: { ".": "./src/index.ts", "./part": "./src/part/index.ts" } });
@@ -96,4 +97,58 @@ const cycles: Readonly<Record<string, { texts: Readonly<Record<string, string>>;
 
 for (const [name, { texts, want }] of Object.entries(cycles)) {
   test(`folder cycles: ${name}`, (t) => assert.deepEqual(folderCycles(filesOf(t, texts)), want));
+}
+
+const undocumented: Readonly<Record<string, { texts: Readonly<Record<string, string>>; want: readonly string[] }>> = {
+  "a re-exported declaration without a comment, or with a comment of another kind": {
+    texts: {
+      "packages/a/src/index.ts": 'export { one, plain, star, two } from "./x.ts";\n',
+      "packages/a/src/x.ts":
+        "/** One. */\nexport const one = 1;\nexport const two = 2;\n\n/* No. */\nexport type star = 1;\n// No.\nexport class plain {}\n",
+    },
+    want: ["packages/a/src/x.ts: plain", "packages/a/src/x.ts: star", "packages/a/src/x.ts: two"],
+  },
+  "comments of several lines, for tools in between, and of the first overload": {
+    texts: {
+      "packages/a/src/index.ts": 'export { one, type Two, three } from "./x.ts";\n',
+      "packages/a/src/x.ts":
+        "/**\n * One.\n */\n// biome-ignore lint/a/b: c.\nexport async function one() {}\n/** Two. */\nexport interface Two {}\n/** Three. */\nexport function three(a: 1): 1;\nexport function three(a: 2): 2;\n",
+    },
+    want: [],
+  },
+  "names that are renamed, listed, imported first, or come from a whole file or another package": {
+    texts: {
+      "packages/a/package.json": manifest("a"),
+      "packages/a/src/index.ts":
+        'import { local } from "./y.ts";\nexport { one as first } from "./x.ts";\nexport * from "./z.ts";\nexport { local };\nexport { shared } from "@purlin/b";\nexport const own = 1;\n',
+      "packages/a/src/x.ts": "const one = 1;\nexport { one };\n",
+      "packages/a/src/y.ts": "export let local = 1;\n",
+      "packages/a/src/z.ts": "export const all = 1;\n/** Said. */\nexport const said = 1;\n",
+      "packages/b/package.json": manifest("b"),
+      "packages/b/src/index.ts": 'export { shared } from "./s.ts";\n',
+      "packages/b/src/s.ts": "export const shared = 1;\n",
+    },
+    want: [
+      "packages/a/src/index.ts: own",
+      "packages/a/src/x.ts: one",
+      "packages/a/src/y.ts: local",
+      "packages/a/src/z.ts: all",
+      "packages/b/src/s.ts: shared",
+    ],
+  },
+  "what no entry point exports, generated code, tests, and files that re-export each other": {
+    texts: {
+      "packages/a/src/index.ts": 'export { message } from "./gen/m.ts";\nexport * from "./x.ts";\n',
+      "packages/a/src/gen/m.ts": "export const message = 1;\n",
+      "packages/a/src/x.ts": 'export * from "./y.ts";\n',
+      "packages/a/src/y.ts": 'export * from "./x.ts";\n',
+      "packages/a/src/z.ts": "export const internal = 1;\n",
+      "packages/a/test/index.ts": "export const helper = 1;\n",
+    },
+    want: [],
+  },
+};
+
+for (const [name, { texts, want }] of Object.entries(undocumented)) {
+  test(`exports without a doc comment: ${name}`, (t) => assert.deepEqual(undocumentedExports(filesOf(t, texts)), want));
 }

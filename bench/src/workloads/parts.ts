@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Part } from "../measure/suite.ts";
-import { restFigures, scheduleFigures } from "./at-rest.ts";
+import { emptyFigures, restFigures, scheduleFigures } from "./at-rest.ts";
 import { deletionFigures, usageFigures } from "./usages.ts";
 
 /** Everything `npm run bench -- workloads` measures. */
 export const parts: readonly Part[] = [
+  {
+    name: "empty",
+    measure: (quick) =>
+      emptyFigures(
+        quick ? { rounds: 1, apartSeconds: 0, settleSeconds: 5 } : { rounds: 5, apartSeconds: 5, settleSeconds: 60 },
+      ),
+  },
   {
     name: "rest",
     measure: (quick) =>

@@ -25,7 +25,7 @@ export function askForDeploymentSchema(req: RunFunctionRequest, rsp: RunFunction
  */
 export function checkDeployment(rsp: RunFunctionResponse, deployment: JsonObject, lookup: DeploymentSchema): boolean {
   if (lookup.state !== "found") {
-    const why = lookup.state === "absent" ? "has no schema for it" : "cannot be asked for schemas";
+    const why = lookup.state === "absent" ? "has no schema for it" : "does not support required schemas";
     response.warning(rsp, `The Deployment was not checked: this control plane ${why}.`);
     return true;
   }

@@ -72,7 +72,7 @@ const readiness: Record<
     status: "False",
     reason: "what serves is the version before",
   },
-  NoStatus: { observed: {}, status: "False", reason: "an object without status says nothing" },
+  NoStatus: { observed: {}, status: "False", reason: "an object without status is neither ready nor failed" },
 };
 for (const [name, { observed, status, reason }] of Object.entries(readiness)) {
   test(`AppReady: ${name}`, async () => {
@@ -94,12 +94,12 @@ test("a control plane that lists what it can do, without schemas, is not asked f
   const capabilities = [Capability.CAPABILITY_CAPABILITIES, Capability.CAPABILITY_REQUIRED_RESOURCES];
   const rsp = await settle({ capabilities });
   expectResponse(rsp)
-    .warning(/cannot be asked for schemas/)
+    .warning(/does not support required schemas/)
     .composed("app");
   assert.equal(rsp.requirements?.schemas.size, 0);
 });
 
-test("a control plane that says nothing is asked in the old way", async () => {
+test("a control plane without capabilities gets requirements of the old form", async () => {
   const rsp = await settle({ capabilities: [] });
   expectResponse(rsp).composed("app");
   assert.deepEqual([...(rsp.requirements?.extraResources.keys() ?? [])], ["database", "image"]);

@@ -6,7 +6,7 @@ import { deploymentOf, isServing } from "./deployment.ts";
 import { askForDeploymentSchema, checkDeployment } from "./deployment-schema.ts";
 
 /**
- * Runs an image with access to a database that exists, and tells the claim's user at every moment how far it is: whether
+ * Runs an image with access to a database that exists, and reports its progress to the claim's user: whether
  * they may use the database, whether the image is there, whether the app is available.
  */
 export const fn: FunctionHandler = (req, ctx) => {
@@ -25,7 +25,7 @@ export const fn: FunctionHandler = (req, ctx) => {
 
   const serving = isServing(request.getObservedComposedResources(req).get("app")?.resource, app);
   response.setDesiredComposedResource(rsp, "app", deployment, { ready: serving });
-  tellAppReady(rsp, serving);
+  reportAppReady(rsp, serving);
   return rsp;
 };
 
@@ -58,7 +58,7 @@ function checkImage(rsp: RunFunctionResponse, app: App, { image }: Catalog): boo
   return true;
 }
 
-function tellAppReady(rsp: RunFunctionResponse, serving: boolean): void {
+function reportAppReady(rsp: RunFunctionResponse, serving: boolean): void {
   if (serving) {
     response.conditionTrue(rsp, "AppReady", "Available").targetCompositeAndClaim();
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs every request of this folder twice: over gRPC through the purlin command, whose output must be the file of the same
-// name in expected/ (`UPDATE_EXPECTED=1` writes it anew), and in memory, where a debugger can follow.
+// name in expected/ (`UPDATE_EXPECTED=1` writes it again), and in memory, where a debugger can follow.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
@@ -116,7 +116,7 @@ for (const [scenario, conditions] of Object.entries(promised)) {
     assert.deepEqual(
       response.results.map(({ severity, target }) => ({ severity, target })),
       scenario === "image-not-found" ? [{ severity: 1, target: 2 }] : [],
-      "only the missing image stops the pipeline, and the claim hears of it",
+      "only the missing image stops the pipeline, and the claim reports it",
     );
   });
 }

@@ -59,3 +59,9 @@ export function parseGoDuration(text: string): number | undefined {
   }
   return sign * total;
 }
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

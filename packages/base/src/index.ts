@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packages without a common subject share: time and schedules, turns of the event loop, logging, versions and IP addresses. Imports
+// What packages without a common subject share: time and schedules, turns of the event loop, logging, brands of errors, the order of strings and versions, and IP addresses. Imports
 // no other package.
-export { type Clock, parseGoDuration, repeat, systemClock } from "./clock.ts";
+export { aborted, type Clock, parseGoDuration, repeat, systemClock } from "./clock.ts";
 export { CronSyntaxError } from "./cron/cron-fields.ts";
 export { type CronSchedule, isTimeZone, parseCron } from "./cron/cron-schedule.ts";
+export { createErrorBrand } from "./error-brand.ts";
 export {
   type Cidr,
   cidrOf,
@@ -17,7 +18,7 @@ export {
 } from "./ip-address.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
 export { memoize } from "./memoize.ts";
-export { compareSemanticVersions } from "./semantic-version.ts";
+export { compareSemanticVersions, compareUtf8 } from "./order.ts";
 export {
   type AwaitingWork,
   awaited,

@@ -95,9 +95,7 @@ function parseIPv4(text: string, leadingZeros: boolean): bigint {
       field = field === "0" ? char : field + char;
       if (Number(field) > 255) fail("IPv4 field has value >255");
     } else if (char === ".") {
-      if (field === "" || index === text.length - 1) {
-        fail("IPv4 field must have at least one digit", text.slice(index));
-      }
+      if (field === "" || index === text.length - 1) fail("IPv4 field must have at least one digit", text.slice(index));
       if (fields === 3) fail("IPv4 address too long");
       value = (value << 8n) | BigInt(field);
       fields++;

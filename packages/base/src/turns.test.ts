@@ -19,7 +19,7 @@ function burn(milliseconds: number): void {
   while (performance.now() - start < milliseconds);
 }
 
-test("a task that has just begun goes on", async () => {
+test("a task that has just begun continues", async () => {
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   assert.equal(new Turns().isOver, false);
 });
@@ -53,7 +53,7 @@ async function turnsOf(count: number, milliseconds: number): Promise<number[]> {
   return seen;
 }
 
-test("long tasks that wait at the same time go on in different turns of the event loop, in order", async () => {
+test("long tasks that wait at the same time continue in different turns of the event loop, in order", async () => {
   const seen = await turnsOf(10, 10);
   // The first two may have the same number: the order of the first callbacks is open.
   assert.ok(new Set(seen).size >= 9, seen.join(" "));

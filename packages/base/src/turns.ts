@@ -98,6 +98,7 @@ const sortedAtOnce = 2048;
 
 /** `items.sort(compare)` in parts: equal items keep their order, and the given list stays as it is. */
 export function* sorting<T>(items: readonly T[], compare: (a: T, b: T) => number): Work<T[]> {
+  if (items.length <= sortedAtOnce) return items.toSorted(compare);
   let runs: T[][] = [];
   for (let start = 0; start < items.length; start += sortedAtOnce) {
     runs.push(items.slice(start, start + sortedAtOnce).sort(compare));

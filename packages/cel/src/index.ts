@@ -12,11 +12,11 @@ export {
   VariableValues,
 } from "./admission/expression.ts";
 export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceValue } from "./library/authorizer.ts";
-export { parseUrl, UrlProblem } from "./library/parse-url.ts";
+export { parseUrl, UrlSyntaxError } from "./library/parse-url.ts";
 export { evaluateExpression, syntaxProblem } from "./program.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
 export { deviceSelectorProblem } from "./rules/device-selector.ts";
-export { FieldPathProblem, type FoundField, resolveFieldPath } from "./rules/field-path.ts";
+export { type FoundField, RulePathError, resolveFieldPath } from "./rules/field-path.ts";
 export { createRuleSet, declaresRules } from "./rules/rule-set.ts";
 export { validateRules, validatingRules } from "./rules/validate-rules.ts";
 export { untyped as untypedValue } from "./schema/schema-map.ts";

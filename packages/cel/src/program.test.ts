@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { showValue } from "../test/show-value.ts";
+import { showValue } from "../test/answers.ts";
 import type { Environment } from "./check/environment.ts";
 import { compile, evaluateExpression, type Program, syntaxProblem, typeCheck } from "./program.ts";
 import { untyped } from "./schema/schema-map.ts";
@@ -32,7 +32,7 @@ test("a variable that is left out cannot be read", () => {
   assert.equal(showValue(program("true || self == 1").evaluate({}, 100).value), "true");
 });
 
-test("a program knows whether it reads oldSelf", () => {
+test("a program reports whether it reads oldSelf", () => {
   for (const text of [
     "oldSelf == 1",
     "[1].all(e, e == oldSelf)",

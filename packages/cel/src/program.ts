@@ -2,7 +2,7 @@
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
 import { validateAst } from "./check/validators.ts";
-import { Evaluation, maxWork, PlanProblem, type Variables } from "./eval/evaluation.ts";
+import { Evaluation, maxWork, PlanningError, type Variables } from "./eval/evaluation.ts";
 import { plan } from "./eval/planner.ts";
 import { PatternStore } from "./library/regex.ts";
 import { toJson } from "./schema/raw-json.ts";
@@ -11,8 +11,8 @@ import { childrenOf, type Expr } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
 import { createSource, renderIssues } from "./syntax/source.ts";
 import { type CelType, dynType } from "./types/types.ts";
-import { CostExceeded } from "./values/meter.ts";
-import { CelError, InternalFailure, isError, type Value } from "./values/value.ts";
+import { CostExceededError } from "./values/meter.ts";
+import { CelError, EvaluationError, isError, type Value } from "./values/value.ts";
 
 /** What came of an evaluation, and what it cost. */
 export interface Outcome {
@@ -88,7 +88,7 @@ function compileWithin(text: string, env: Environment): Program | CompileFailure
     return createProgram(checked.root, checked.patterns);
   } catch (problem) {
     // A constant map with bytes as a key fails while it is made.
-    const isKnown = problem instanceof PlanProblem || problem instanceof InternalFailure;
+    const isKnown = problem instanceof PlanningError || problem instanceof EvaluationError;
     if (isKnown) return { stage: "plan", problem: problem.message };
     throw problem;
   }
@@ -113,9 +113,10 @@ function guarded(run: () => Value): Value {
   try {
     return run();
   } catch (problem) {
-    if (problem instanceof CostExceeded || problem instanceof InternalFailure) return new CelError(problem.message);
+    if (problem instanceof CostExceededError || problem instanceof EvaluationError)
+      return new CelError(problem.message);
     // Neither text nor lists may outgrow the engine; getting near that is over any budget.
-    if (problem instanceof RangeError) return new CelError(new CostExceeded().message);
+    if (problem instanceof RangeError) return new CelError(new CostExceededError().message);
     throw problem;
   }
 }

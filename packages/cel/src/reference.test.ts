@@ -5,9 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { createSchemaEnv } from "../test/expression.ts";
-import { type ReferenceCase, readSubject, readTable } from "../test/reference-cases.ts";
-import { showValue } from "../test/show-value.ts";
+import { showValue } from "../test/answers.ts";
+import { createSchemaEnv, type ReferenceCase, readSubject, readTable } from "../test/expression.ts";
 import { estimateCost } from "./estimate/estimate.ts";
 import { compile } from "./program.ts";
 import { formatType } from "./types/types.ts";

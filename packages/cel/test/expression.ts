@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
 import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment } from "../src/check/environment.ts";
 import { estimateCost } from "../src/estimate/estimate.ts";
@@ -12,9 +13,8 @@ import { formatType } from "../src/types/types.ts";
 import { elementsOf, ListValue, MapValue } from "../src/values/collections.ts";
 import { durationSeconds } from "../src/values/convert.ts";
 import { formatPlain } from "../src/values/describe.ts";
-import { Uint } from "../src/values/integers.ts";
 import { Duration, formatTimestamp, Timestamp } from "../src/values/time-values.ts";
-import { isError, none, OptionalValue, TypeValue, type Value } from "../src/values/value.ts";
+import { isError, none, OptionalValue, TypeValue, Uint, type Value } from "../src/values/value.ts";
 
 interface SchemaEnvOptions {
   /** The schema is that of a whole resource: apiVersion, kind and the names in metadata can be read. */
@@ -100,4 +100,36 @@ function mapToJson(map: MapValue): unknown {
   const entries: [string, unknown][] = [];
   for (const key of map.keys()) entries.push([String(toJson(key)), toJson(map.find(key) ?? null)]);
   return Object.fromEntries(entries);
+}
+
+/** One line of a table of reference answers: an expression and what Kubernetes 1.36 makes of it. */
+export interface ReferenceCase {
+  readonly expr: string;
+  /** There is no old value. */
+  readonly isNew?: boolean;
+  readonly optOld?: boolean;
+  readonly compile?: string;
+  readonly plan?: string;
+  readonly type?: string;
+  readonly value?: string;
+  readonly error?: string;
+  readonly cost?: number;
+  readonly min?: string;
+  readonly max?: string;
+}
+
+const folder = new URL("../src/testdata/", import.meta.url);
+
+/** The lines of a table in `testdata`. */
+export function readTable<T>(name: string): readonly T[] {
+  const text = readFileSync(new URL(`${name}.jsonl`, folder), "utf8");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** The schema and the objects over which the expressions of all tables are evaluated. */
+export function readSubject<T>(): T {
+  return JSON.parse(readFileSync(new URL("subject.json", folder), "utf8")) as T;
 }

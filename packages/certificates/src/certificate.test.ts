@@ -46,9 +46,7 @@ test("names, groups, addresses and usages arrive", () => {
   assert.equal(cert.checkHost("localhost"), "localhost");
   assert.equal(cert.checkHost("a.example.org"), "*.example.org");
   assert.equal(cert.checkHost("elsewhere"), undefined);
-  for (const address of ["127.0.0.1", "::1", "2001:db8::7"]) {
-    assert.equal(cert.checkIP(address), address);
-  }
+  for (const address of ["127.0.0.1", "::1", "2001:db8::7"]) assert.equal(cert.checkIP(address), address);
   assert.equal(cert.checkIP("127.0.0.2"), undefined);
 });
 
@@ -58,9 +56,7 @@ test("serial numbers are 128 bits, positive and different", () => {
     () => new X509Certificate(issueCertificate(authority, base).certPem).serialNumber,
   );
   assert.equal(new Set(serials).size, serials.length);
-  for (const serial of serials) {
-    assert.match(serial, /^[89A-F][0-9A-F]{31}$/);
-  }
+  for (const serial of serials) assert.match(serial, /^[89A-F][0-9A-F]{31}$/);
 });
 
 const lifetimes: Record<string, { reason: string; now: string; days: number; notAfter: string }> = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
 import * as der from "./der-writer.ts";
-import { OID } from "./der-writer.ts";
+import { objectIds } from "./der-writer.ts";
 import * as extensions from "./extensions.ts";
 import { generateKeys, type KeyAlgorithm, type KeyPair, privateKeyPem, readIssuer } from "./issuer.ts";
 
@@ -17,7 +17,7 @@ interface Contents {
   readonly extensions: readonly Uint8Array[];
 }
 
-/** Who the authority is and how long it lasts. */
+/** The name of the authority and how long it is valid. */
 interface AuthorityOptions {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -30,7 +30,7 @@ interface AuthorityOptions {
   readonly algorithm?: KeyAlgorithm;
 }
 
-/** Who the certificate is for, where it may be used and how long it lasts. */
+/** The subject of the certificate, where it may be used and how long it is valid. */
 export interface CertificateOptions {
   readonly commonName: string;
   /** Kubernetes reads these as the groups of the caller. */
@@ -45,10 +45,10 @@ export interface CertificateOptions {
   readonly algorithm?: KeyAlgorithm;
 }
 
-const DAY_MS = 86_400_000;
+const dayMs = 86_400_000;
 
 // Machines whose clocks differ a little must accept a certificate made a moment ago.
-const BACKDATE_MS = 5 * 60_000;
+const backdateMs = 5 * 60_000;
 
 /** Creates a self-signed authority that can sign end certificates but no further authorities. */
 export function createAuthority(options: AuthorityOptions): KeyPair {
@@ -60,7 +60,7 @@ export function createAuthority(options: AuthorityOptions): KeyPair {
   return seal(keys.privateKey, keys.privateKey, {
     issuer: name,
     subject: name,
-    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notBefore: new Date(now.getTime() - backdateMs),
     notAfter: validUntil(now, options.days ?? 3650),
     publicKey: keys.publicKey,
     extensions: [
@@ -74,7 +74,7 @@ export function createAuthority(options: AuthorityOptions): KeyPair {
 }
 
 /**
- * The same authority for longer: another certificate of its key and its name. Whatever it signed, before or after, counts for those who
+ * The same authority for longer: another certificate of its key and its name. Whatever it signed, before or after, is valid for clients that
  * trust either certificate, until that one ends. Only for one that vouches for itself.
  */
 export function renewAuthority(authority: KeyPair, options: Pick<AuthorityOptions, "days" | "now"> = {}): KeyPair {
@@ -85,7 +85,7 @@ export function renewAuthority(authority: KeyPair, options: Pick<AuthorityOption
   const { certPem } = seal(key, key, {
     issuer: subject,
     subject,
-    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notBefore: new Date(now.getTime() - backdateMs),
     notAfter: validUntil(now, options.days ?? 3650),
     publicKey: createPublicKey(key),
     extensions: said,
@@ -106,7 +106,7 @@ export function issueCertificate(authority: KeyPair, options: CertificateOptions
   return seal(keys.privateKey, issuer.key, {
     issuer: issuer.subject,
     subject: distinguishedName(options.commonName, options.organizations ?? []),
-    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notBefore: new Date(now.getTime() - backdateMs),
     notAfter: new Date(Math.min(wanted.getTime(), issuer.notAfter.getTime())),
     publicKey: keys.publicKey,
     extensions: [
@@ -124,21 +124,17 @@ export function issueCertificate(authority: KeyPair, options: CertificateOptions
 }
 
 function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
-  if (commonName === "") {
-    throw new Error("cannot create a certificate: commonName is empty");
-  }
+  if (commonName === "") throw new Error("cannot create a certificate: commonName is empty");
   // One set for each value, not one set of many: both are legal, and this one needs no sorting.
   return der.sequence(
-    ...organizations.map((organization) => attribute(OID.organization, organization)),
-    attribute(OID.commonName, commonName),
+    ...organizations.map((organization) => attribute(objectIds.organization, organization)),
+    attribute(objectIds.commonName, commonName),
   );
 }
 
 function validUntil(now: Date, days: number): Date {
-  if (!(days > 0)) {
-    throw new RangeError(`cannot create a certificate for ${days} days: the number must be positive`);
-  }
-  return new Date(now.getTime() + days * DAY_MS);
+  if (!(days > 0)) throw new RangeError(`cannot create a certificate for ${days} days: the number must be positive`);
+  return new Date(now.getTime() + days * dayMs);
 }
 
 /** Encodes and signs a certificate. */
@@ -160,12 +156,8 @@ export function seal(subjectKey: KeyObject, issuerKey: KeyObject, contents: Cont
 }
 
 function signatureAlgorithm(key: KeyObject): Buffer {
-  if (key.asymmetricKeyType === "ec") {
-    return der.sequence(OID.ecdsaWithSha256);
-  }
-  if (key.asymmetricKeyType === "rsa") {
-    return der.sequence(OID.rsaWithSha256, der.nullValue());
-  }
+  if (key.asymmetricKeyType === "ec") return der.sequence(objectIds.ecdsaWithSha256);
+  if (key.asymmetricKeyType === "rsa") return der.sequence(objectIds.rsaWithSha256, der.nullValue());
   throw new Error(`cannot sign with a key of type "${key.asymmetricKeyType}": the authority's key must be EC or RSA`);
 }
 

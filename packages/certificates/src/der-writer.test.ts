@@ -52,7 +52,7 @@ for (const [name, { reason, iso, want }] of Object.entries(times)) {
   test(`der time: ${name}`, () => {
     const encoded = der.time(new Date(iso));
     assert.equal(encoded.subarray(2).toString(), want, reason);
-    assert.equal(encoded[0], want.length === 13 ? der.TAG.utcTime : der.TAG.generalizedTime, reason);
+    assert.equal(encoded[0], want.length === 13 ? der.derTags.utcTime : der.derTags.generalizedTime, reason);
   });
 }
 

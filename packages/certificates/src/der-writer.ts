@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The universal DER tags an X.509 certificate needs. */
-export const TAG = {
+export const derTags = {
   boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
@@ -21,11 +21,11 @@ export function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
 }
 
 export function sequence(...content: readonly Uint8Array[]): Buffer {
-  return tlv(TAG.sequence, ...content);
+  return tlv(derTags.sequence, ...content);
 }
 
 export function setOfOne(content: Uint8Array): Buffer {
-  return tlv(TAG.set, content);
+  return tlv(derTags.set, content);
 }
 
 /** `[number] EXPLICIT`, or `[number] IMPLICIT` around a constructed type. */
@@ -44,7 +44,7 @@ export function unsignedInteger(bytes: Uint8Array): Buffer {
   const digits = first === -1 ? Buffer.from([0]) : Buffer.from(bytes.subarray(first));
   // A leading 1 bit would make the number negative.
   const negative = ((digits[0] ?? 0) & 0x80) !== 0;
-  return tlv(TAG.integer, negative ? Buffer.concat([Buffer.from([0]), digits]) : digits);
+  return tlv(derTags.integer, negative ? Buffer.concat([Buffer.from([0]), digits]) : digits);
 }
 
 export function smallInteger(value: number): Buffer {
@@ -54,39 +54,37 @@ export function smallInteger(value: number): Buffer {
 }
 
 export function booleanTrue(): Buffer {
-  return tlv(TAG.boolean, Buffer.from([0xff]));
+  return tlv(derTags.boolean, Buffer.from([0xff]));
 }
 
 export function nullValue(): Buffer {
-  return tlv(TAG.null);
+  return tlv(derTags.null);
 }
 
 export function octetString(content: Uint8Array): Buffer {
-  return tlv(TAG.octetString, content);
+  return tlv(derTags.octetString, content);
 }
 
 export function utf8String(text: string): Buffer {
-  return tlv(TAG.utf8String, Buffer.from(text, "utf8"));
+  return tlv(derTags.utf8String, Buffer.from(text, "utf8"));
 }
 
 /** A BIT STRING whose bits fill whole bytes: a signature or a key. */
 export function bitString(content: Uint8Array): Buffer {
-  return tlv(TAG.bitString, Buffer.from([0]), content);
+  return tlv(derTags.bitString, Buffer.from([0]), content);
 }
 
 /** A named bit list (KeyUsage): DER drops trailing zero bits. */
 export function namedBits(bits: readonly number[]): Buffer {
   const highest = Math.max(...bits);
   const bytes = Buffer.alloc((highest >> 3) + 1);
-  for (const bit of bits) {
-    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (0x80 >> (bit & 7));
-  }
-  return tlv(TAG.bitString, Buffer.from([7 - (highest & 7)]), bytes);
+  for (const bit of bits) bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (0x80 >> (bit & 7));
+  return tlv(derTags.bitString, Buffer.from([7 - (highest & 7)]), bytes);
 }
 
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
-  return tlv(TAG.oid, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
+  return tlv(derTags.oid, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
 /** UTCTime until 2049 and GeneralizedTime from 2050 on, as RFC 5280 §4.1.2.5 demands; whole seconds. */
@@ -98,26 +96,20 @@ export function time(date: Date): Buffer {
   const digits = date.toISOString().slice(0, 19).replace(/[-:T]/g, "");
   const short = year >= 1950 && year < 2050;
   return short
-    ? tlv(TAG.utcTime, Buffer.from(`${digits.slice(2)}Z`, "latin1"))
-    : tlv(TAG.generalizedTime, Buffer.from(`${digits}Z`, "latin1"));
+    ? tlv(derTags.utcTime, Buffer.from(`${digits.slice(2)}Z`, "latin1"))
+    : tlv(derTags.generalizedTime, Buffer.from(`${digits}Z`, "latin1"));
 }
 
 function lengthOf(body: Uint8Array): Buffer {
-  if (body.length < 0x80) {
-    return Buffer.from([body.length]);
-  }
+  if (body.length < 0x80) return Buffer.from([body.length]);
   const bytes: number[] = [];
-  for (let rest = body.length; rest > 0; rest = Math.floor(rest / 256)) {
-    bytes.unshift(rest & 0xff);
-  }
+  for (let rest = body.length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest & 0xff);
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
 function base128(arc: number): number[] {
   const bytes = [arc % 128];
-  for (let rest = Math.floor(arc / 128); rest > 0; rest = Math.floor(rest / 128)) {
-    bytes.unshift(0x80 | (rest % 128));
-  }
+  for (let rest = Math.floor(arc / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift(0x80 | (rest % 128));
   return bytes;
 }
 
@@ -139,7 +131,7 @@ type Name =
   | "rsaWithSha256";
 
 /** Object identifiers, already encoded. */
-export const OID: Readonly<Record<Name, Uint8Array>> = {
+export const objectIds: Readonly<Record<Name, Uint8Array>> = {
   commonName: oid("2.5.4.3"),
   country: oid("2.5.4.6"),
   locality: oid("2.5.4.7"),

@@ -2,12 +2,12 @@
 import { createHash, type KeyObject } from "node:crypto";
 import { ipAddressOf } from "@purlin/base";
 import * as der from "./der-writer.ts";
-import { OID } from "./der-writer.ts";
+import { objectIds } from "./der-writer.ts";
 
 /** What a certificate may be used for: to serve TLS, to call over TLS, or both. */
 export type CertificateUsage = "server" | "client";
 
-const KEY_USAGE_BIT = {
+const keyUsageBits = {
   digitalSignature: 0,
   keyEncipherment: 2,
   dataEncipherment: 3,
@@ -22,25 +22,25 @@ export function keyIdentifierOf(key: KeyObject): Buffer {
 }
 
 export function subjectKeyIdentifier(key: KeyObject): Buffer {
-  return extension(OID.subjectKeyIdentifier, der.octetString(keyIdentifierOf(key)));
+  return extension(objectIds.subjectKeyIdentifier, der.octetString(keyIdentifierOf(key)));
 }
 
 export function authorityKeyIdentifier(identifier: Uint8Array): Buffer {
-  return extension(OID.authorityKeyIdentifier, der.sequence(der.contextPrimitive(0, identifier)));
+  return extension(objectIds.authorityKeyIdentifier, der.sequence(der.contextPrimitive(0, identifier)));
 }
 
 /** Marks an authority that signs end certificates only, never other authorities. */
 export function authorityConstraints(): Buffer {
-  return critical(OID.basicConstraints, der.sequence(der.booleanTrue(), der.smallInteger(0)));
+  return critical(objectIds.basicConstraints, der.sequence(der.booleanTrue(), der.smallInteger(0)));
 }
 
 /** Marks an authority that may sign other authorities too. */
 export function unlimitedAuthorityConstraints(): Buffer {
-  return critical(OID.basicConstraints, der.sequence(der.booleanTrue()));
+  return critical(objectIds.basicConstraints, der.sequence(der.booleanTrue()));
 }
 
 export function endEntityConstraints(): Buffer {
-  return critical(OID.basicConstraints, der.sequence());
+  return critical(objectIds.basicConstraints, der.sequence());
 }
 
 export function authorityKeyUsage(): Buffer {
@@ -52,13 +52,13 @@ export function endEntityKeyUsage(key: KeyObject): Buffer {
 }
 
 /** What a key may do, by name. */
-export function keyUsage(names: readonly (keyof typeof KEY_USAGE_BIT)[]): Buffer {
-  return critical(OID.keyUsage, der.namedBits(names.map((name) => KEY_USAGE_BIT[name])));
+export function keyUsage(names: readonly (keyof typeof keyUsageBits)[]): Buffer {
+  return critical(objectIds.keyUsage, der.namedBits(names.map((name) => keyUsageBits[name])));
 }
 
 export function extendedKeyUsage(usages: readonly CertificateUsage[]): Buffer {
-  const oids = [...new Set(usages)].map((usage) => (usage === "server" ? OID.serverAuth : OID.clientAuth));
-  return extension(OID.extKeyUsage, der.sequence(...oids));
+  const oids = [...new Set(usages)].map((usage) => (usage === "server" ? objectIds.serverAuth : objectIds.clientAuth));
+  return extension(objectIds.extKeyUsage, der.sequence(...oids));
 }
 
 /** Undefined when there is no name: an empty list of names is not allowed. */
@@ -67,7 +67,7 @@ export function subjectAltName(dnsNames: readonly string[], ipAddresses: readonl
     ...dnsNames.map((name) => der.contextPrimitive(2, dnsNameBytes(name))),
     ...ipAddresses.map((address) => der.contextPrimitive(7, ipAddressBytes(address))),
   ];
-  return names.length === 0 ? undefined : extension(OID.subjectAltName, der.sequence(...names));
+  return names.length === 0 ? undefined : extension(objectIds.subjectAltName, der.sequence(...names));
 }
 
 function dnsNameBytes(name: string): Buffer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
-import { OID, TAG } from "./der-writer.ts";
+import { derTags, objectIds } from "./der-writer.ts";
 
 /** What signing needs of an authority: its key, its name as bytes, its key identifier and its end. */
 interface Issuer {
@@ -77,7 +77,7 @@ function tbsFields(certificate: Uint8Array): Pick<Issuer, "subject" | "keyIdenti
   return {
     subject,
     keyIdentifier: subjectKeyIdentifier(extensions),
-    extensions: extensions.filter((one) => !isOf(one, OID.authorityKeyIdentifier)).map(({ whole }) => whole),
+    extensions: extensions.filter((one) => !isOf(one, objectIds.authorityKeyIdentifier)).map(({ whole }) => whole),
   };
 }
 
@@ -86,9 +86,9 @@ function isOf({ content }: Element, oid: Uint8Array): boolean {
 }
 
 function subjectKeyIdentifier(extensions: readonly Element[]): Uint8Array | undefined {
-  const found = extensions.find((one) => isOf(one, OID.subjectKeyIdentifier));
+  const found = extensions.find((one) => isOf(one, objectIds.subjectKeyIdentifier));
   const value = found && [...elements(found.content)].at(-1);
-  return value?.tag === TAG.octetString ? first(value.content) : undefined;
+  return value?.tag === derTags.octetString ? first(value.content) : undefined;
 }
 
 function oneLine(subject: string): string {
@@ -101,7 +101,7 @@ export interface KeyPair {
   readonly keyPem: string;
 }
 
-/** Key kinds this package makes. RSA takes up to a second to generate and is there for peers that know nothing newer. */
+/** Key kinds this package makes. RSA takes up to a second to generate and is there for peers that support nothing newer. */
 export type KeyAlgorithm = "ecdsa-p256" | "rsa-2048";
 
 interface Keys {

@@ -4,7 +4,7 @@
 import { createPrivateKey } from "node:crypto";
 import { attribute, seal } from "../src/certificate.ts";
 import * as der from "../src/der-writer.ts";
-import { OID } from "../src/der-writer.ts";
+import { objectIds } from "../src/der-writer.ts";
 import * as extensions from "../src/extensions.ts";
 import { generateKeys, type KeyPair } from "../src/issuer.ts";
 
@@ -13,11 +13,11 @@ const serial = der.smallInteger(2022);
 
 // In the order of Go's encoder.
 const subject = der.sequence(
-  attribute(OID.country, "Earth"),
-  attribute(OID.organization, "Crossplane"),
-  attribute(OID.locality, "Earth"),
-  attribute(OID.province, "Earth"),
-  attribute(OID.commonName, "Crossplane"),
+  attribute(objectIds.country, "Earth"),
+  attribute(objectIds.organization, "Crossplane"),
+  attribute(objectIds.locality, "Earth"),
+  attribute(objectIds.province, "Earth"),
+  attribute(objectIds.commonName, "Crossplane"),
 );
 
 /** How an authority differs from Crossplane's. */

@@ -8,7 +8,7 @@ if (Number.parseInt(process.versions.node, 10) >= neededMajor) await start();
 else await restart();
 
 async function start() {
-  const { keepCompiledCode } = await import("../src/compiled/code-cache.ts");
+  const { keepCompiledCode } = await import("../src/compiled/load-compiled.ts");
   keepCompiledCode(process.env);
   const { main } = await import("../src/main.ts");
   await main();

@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "../test/guide-blocks.ts";
-import { guideEnv, playBlock, sortedConditions } from "../test/play-guide.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { guideBlocks, guideEnv, playBlock, sortedConditions } from "../test/play-guide.ts";
 import { spawnPurlin } from "../test/spawn-purlin.ts";
-import { tempFolder } from "../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/claims.md";

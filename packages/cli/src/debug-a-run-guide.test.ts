@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { connectInspector, type Inspector } from "../test/inspector.ts";
-import { playPage } from "../test/play-page.ts";
+import { connectInspector, type Inspector, playPage } from "../test/play-guide.ts";
 import { type Outcome, runInProcess, TestIo } from "../test/test-io.ts";
 import { run } from "./run.ts";
 

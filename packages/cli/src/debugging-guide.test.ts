@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what the page on debugging says, with a debugger that speaks the protocol of editors.
+// Runs the steps of the page on debugging, with a debugger that uses the protocol of editors.
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,10 +8,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { guideFiles } from "../test/guide-files.ts";
-import { attachInspector, connectInspector, type Inspector } from "../test/inspector.ts";
-import { playPage } from "../test/play-page.ts";
-import { tempFolder } from "../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { attachInspector, connectInspector, guideFiles, type Inspector, playPage } from "../test/play-guide.ts";
 import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -122,6 +120,13 @@ test("the test of the page stops at a breakpoint", async () => {
 test("the page on debugging does what it says", async () => {
   await playPage(page, {
     async finally(folder) {
+      const files = ["app.yaml", "platform/platform.yaml", "platform/function.yaml"];
+      const rendered = await runInProcess(["render", ...files], { cwd: folder });
+      assert.match(
+        rendered.stderr,
+        /^compose-app: image: registry\.example\.org\/shop:v1$/m,
+        "console.log of a render",
+      );
       const first = await functionProcess(folder);
       {
         await using attached = await attach(folder);

@@ -94,7 +94,7 @@ test("the glossary has one line a word, and names only words of the code that ex
 /** Names on npm that are not ours yet: anyone could register them. */
 const fetched =
   /\b(?:npm (?:install|i|add|exec|create|init)|npx|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx)\b(?: -[-\w=]+)* (?:@purlin\/|purlin@|create-purlin)/;
-test("nothing tells anyone to fetch a name that is not registered on npm", () => {
+test("no document names a package that is not registered on npm", () => {
   const folders = [
     "docs",
     "examples",

@@ -6,11 +6,11 @@ import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { FunctionHandler } from "@purlin/function-sdk";
 import { expectResponse, invoke, newRequest } from "@purlin/function-sdk/testing";
-import { guideBlocks, missingLine } from "../test/guide-blocks.ts";
+import { guideBlocks, missingLine } from "../test/play-guide.ts";
 import { type PurlinProcess, spawnPurlin } from "../test/spawn-purlin.ts";
-import { tempFolder } from "../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const guide = new URL("../../../docs/guide/getting-started.md", import.meta.url);

@@ -5,7 +5,7 @@ import type { NameResolver } from "@purlin/function-runner";
 /** Where text goes. */
 export interface TextSink {
   write(text: string): void;
-  /** True when a person looks at it, so that colours help. */
+  /** True for a terminal, where colors help. */
   readonly isTTY: boolean;
   /** How many characters fit on a line. */
   readonly columns: number;
@@ -25,7 +25,7 @@ export interface Io {
   readonly cwd: string;
   /** Aborts when the user asks the command to stop. */
   readonly signal: AbortSignal;
-  /** Who knows the names in the endpoints of FunctionRevisions; the system unless given. */
+  /** Resolves the names in the endpoints of FunctionRevisions; the system unless given. */
   readonly names?: NameResolver;
 }
 
@@ -81,15 +81,15 @@ const brand = Symbol.for("purlin.dev/cli/output-gone");
 /** What shells show for a program that wrote to a reader that had gone. */
 const closedOutputExitCode = 141;
 
-/** Why a command stops whose output goes nowhere any more. */
-export class OutputGone extends Error {
+/** Why a command stops whose output goes nowhere. */
+export class OutputClosedError extends Error {
   readonly exitCode: number;
-  /** What to tell the user; nothing of a reader such as `head` that has seen enough. */
+  /** The message for the user; empty for a reader such as `head` that stopped reading. */
   readonly problem: string | undefined;
 
   constructor(cause: NodeJS.ErrnoException) {
     super(`cannot write to stdout: ${cause.message}`, { cause });
-    this.name = "OutputGone";
+    this.name = "OutputClosedError";
     const hasSeenEnough = cause.code === "EPIPE";
     this.exitCode = hasSeenEnough ? closedOutputExitCode : 1;
     this.problem = hasSeenEnough ? undefined : this.message;
@@ -97,7 +97,7 @@ export class OutputGone extends Error {
   }
 }
 
-/** Tells an {@link OutputGone} from any other value. */
-export function isOutputGone(value: unknown): value is OutputGone {
+/** Whether a value is an {@link OutputClosedError}. */
+export function isOutputGone(value: unknown): value is OutputClosedError {
   return typeof value === "object" && value !== null && brand in value;
 }

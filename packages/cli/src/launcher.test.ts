@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { tempFolder } from "../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 
 const launcher = fileURLToPath(new URL("../bin/purlin.js", import.meta.url));
 

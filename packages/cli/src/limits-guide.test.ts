@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createHttpsTransport } from "@purlin/kube-client";
-import { playPage } from "../test/play-page.ts";
+import { playPage } from "../test/play-guide.ts";
 import { TestIo } from "../test/test-io.ts";
 import { readAccess } from "./cluster/cluster-client.ts";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { constants } from "node:os";
-import { OutputGone, processIo } from "./io.ts";
+import { OutputClosedError, processIo } from "./io.ts";
 import { run } from "./run.ts";
 
 /** npm sends Ctrl-C on to its child, which has it from the terminal already: that is one wish, not two. */
@@ -21,7 +21,7 @@ export async function main(): Promise<void> {
   }
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (stop.signal.aborted) return;
-    const gone = new OutputGone(error);
+    const gone = new OutputClosedError(error);
     // The command may have ended before the output is known to be lost.
     if (gone.problem !== undefined) {
       process.exitCode = gone.exitCode;

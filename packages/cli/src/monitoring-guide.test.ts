@@ -5,9 +5,9 @@ import { readFileSync, statSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { load } from "js-yaml";
 import { spawnPurlin } from "../test/spawn-purlin.ts";
-import { tempFolder } from "../test/temp-folder.ts";
 
 const page = readFileSync(new URL("../../../docs/guide/monitoring.md", import.meta.url), "utf8");
 

@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { guideBlocks, patternOf, playBlock, wordsOf } from "../test/play-guide.ts";
 import { spawnPurlin } from "../test/spawn-purlin.ts";
-import { tempFolder } from "../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../test/test-io.ts";
 
+const page = "docs/guide/operations.md";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 type Purlin = (...argv: readonly string[]) => Promise<Outcome>;
 
@@ -20,16 +22,14 @@ test("the page on operations does what it says", async () => {
   symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"));
   const purlin: Purlin = (...argv) => runInProcess(argv, { cwd });
   await using running = new AsyncDisposableStack();
-  const guide = readFileSync(join(root, "docs/guide/operations.md"), "utf8");
-  for (const [, line = ""] of guide.matchAll(/^\$ purlin (.*)$/gm)) {
-    const words = line.split(" ");
-    if (words[0] === "up") {
-      const server = running.use(spawnPurlin(words, { cwd }));
-      await server.next("stdout", /The control plane is ready/);
+  for (const block of guideBlocks(new URL(`../../../${page}`, import.meta.url))) {
+    if (block.kind === "serve") {
+      const server = running.use(spawnPurlin(wordsOf(block.commands[0] ?? ""), { cwd }));
+      for (const line of block.output) await server.next("stdout", patternOf(line));
       continue;
     }
-    const { exitCode, stdout, stderr } = await purlin(...words);
-    assert.equal(exitCode, 0, `purlin ${line}\n${stdout}${stderr}`);
+    assert.equal(block.kind, "test", `${page}:${block.line}`);
+    await playBlock(block, { page, cwd });
   }
   // Elsewhere: the control plane applies every file of its folder.
   using other = tempFolder();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runInProcess } from "../test/test-io.ts";
-import { isOutputGone, OutputGone } from "./io.ts";
+import { isOutputGone, OutputClosedError } from "./io.ts";
 
 const failing = (code: string): NodeJS.ErrnoException => Object.assign(new Error(`${code}: no`), { code });
 
@@ -13,7 +13,7 @@ const rows: Record<string, { readonly code: string; readonly exitCode: number; r
   };
 for (const [name, { code, exitCode, problem }] of Object.entries(rows)) {
   test(`a command whose output goes nowhere stops without another word: ${name}`, async () => {
-    const gone = new OutputGone(failing(code));
+    const gone = new OutputClosedError(failing(code));
     assert.deepEqual([isOutputGone(gone), gone.exitCode, gone.problem], [true, exitCode, problem]);
     const stop = new AbortController();
     stop.abort(gone);

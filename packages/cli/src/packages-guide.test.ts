@@ -5,9 +5,8 @@ import { cpSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "../test/guide-blocks.ts";
-import { type GuidePlay, guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
-import { type TempFolder, tempFolder } from "../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
+import { type GuidePlay, guideBlocks, guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
 import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -37,7 +36,6 @@ async function applyManifestsOf(
   env: Record<string, string>,
   others: readonly string[],
 ): Promise<void> {
-  folder.write("shown/namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: crossplane-system}\n");
   for (const other of others) {
     const text = readFileSync(join(root, other), "utf8");
     const shown = [...text.matchAll(/^```yaml\n(apiVersion: [\s\S]*?)^```$/gm)].map(([, body = ""]) => body);

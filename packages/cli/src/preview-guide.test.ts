@@ -7,12 +7,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { functionPackage } from "../test/function-package.ts";
-import { guideBlocks } from "../test/guide-blocks.ts";
-import { guideFiles } from "../test/guide-files.ts";
-import { guideEnv, playBlock } from "../test/play-guide.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { functionPackage } from "../test/function-folder.ts";
+import { guideBlocks, guideEnv, guideFiles, playBlock } from "../test/play-guide.ts";
 import { spawnPurlin } from "../test/spawn-purlin.ts";
-import { tempFolder } from "../test/temp-folder.ts";
 import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -98,6 +96,9 @@ test("the guide on previews does what it says, in every format and with every ex
   assert.match((await purlin("get", "app", "shop", "-o", "yaml")).stdout, /image: shop-v1/);
   const wrong = await purlin("apply", large, "--confirm", "0".repeat(64));
   assert.deepEqual([wrong.exitCode, wrong.stderr.includes("the plan has changed")], [1, true]);
+  const { hash } = JSON.parse(failed.stdout) as { hash: string };
+  const incomplete = await purlin("apply", join(folder.path, "composition.yaml"), "--confirm", hash);
+  assert.deepEqual([incomplete.exitCode, incomplete.stderr.includes("the preview has errors")], [1, true]);
   const right = await purlin("apply", large, "--confirm", report.hash);
   assert.equal(right.exitCode, 0, right.stderr);
   assert.match(right.stdout, /App default\/shop configured|App shop configured/);

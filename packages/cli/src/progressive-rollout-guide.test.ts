@@ -5,9 +5,8 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "../test/guide-blocks.ts";
-import { guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
-import { tempFolder } from "../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { guideBlocks, guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
 import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));

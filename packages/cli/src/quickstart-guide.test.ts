@@ -5,10 +5,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "../test/guide-blocks.ts";
-import { type GuidePlay, patternOf, playBlock, sortedConditions, wordsOf } from "../test/play-guide.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { type GuidePlay, guideBlocks, patternOf, playBlock, sortedConditions, wordsOf } from "../test/play-guide.ts";
 import { spawnPurlin } from "../test/spawn-purlin.ts";
-import { tempFolder } from "../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/quickstart.md";

@@ -6,9 +6,8 @@ import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideFiles } from "../test/guide-files.ts";
-import { playPage } from "../test/play-page.ts";
-import { tempFolder } from "../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { guideFiles, playPage } from "../test/play-guide.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = "docs/guide/recipes";
@@ -23,17 +22,36 @@ function mask(text: string): string {
     .replaceAll(/ {2,}(?=\S)/g, "  ");
 }
 
-for (const page of pages) {
-  test(`${page} does what it says`, () => playPage(page, { mask }));
-}
+for (const page of pages) test(`${page} does what it says`, () => playPage(page, { mask }));
+
+const guides: readonly string[] = readdirSync(join(root, "docs/guide"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => `docs/guide/${name}`);
 
 test("the name of each file stands above its block, where readers see it", () => {
-  for (const page of [...pages, "docs/guide/debugging.md", "docs/guide/limits.md"]) {
+  // The blocks of the other page are excerpts: their names are for its test.
+  for (const page of guides.filter((one) => !one.endsWith("/writing-functions.md"))) {
     const text = readFileSync(join(root, page), "utf8");
-    for (const match of text.matchAll(/^```(?:yaml|ts|json) (\S+)$/gm)) {
+    for (const match of text.matchAll(/^```(?:yaml|ts|json) (\S+\.\w+)$/gm)) {
       const [paragraph = ""] = text.slice(0, match.index).trimEnd().split("\n\n").slice(-1);
       assert.ok(paragraph.includes(`\`${match[1]}\``), `${page}: ${match[1]}`);
     }
+  }
+});
+
+test("each guide says where to run its commands, before the first of them", () => {
+  const silent = guides.filter((page) => {
+    const text = readFileSync(join(root, page), "utf8");
+    const first = text.search(/^```sh.*\n(?:.+\n)*?npx purlin /m);
+    return first !== -1 && !/`npm ci`|#how-to-run-one\)/.test(text.slice(0, first));
+  });
+  assert.deepEqual(silent, []);
+});
+
+test("commands of guides begin with npx, as a reader without a global installation types them", () => {
+  for (const page of guides) {
+    const text = readFileSync(join(root, page), "utf8");
+    assert.deepEqual(text.match(/^(?:\$ )?purlin [a-z].*$/gm), null, page);
   }
 });
 

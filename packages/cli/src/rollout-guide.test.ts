@@ -5,9 +5,8 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "../test/guide-blocks.ts";
-import { guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
-import { type TempFolder, tempFolder } from "../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
+import { guideBlocks, guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
 import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -27,9 +26,7 @@ function copyExample(): TempFolder {
 /** Has the manifests that are to be applied step by step name the registry that runs. */
 function useRegistry({ path }: TempFolder, own: (text: string) => string): void {
   const steps = join(path, "examples/rollout/steps");
-  for (const name of readdirSync(steps)) {
-    writeFileSync(join(steps, name), own(readFileSync(join(steps, name), "utf8")));
-  }
+  for (const name of readdirSync(steps)) writeFileSync(join(steps, name), own(readFileSync(join(steps, name), "utf8")));
 }
 
 /** Names by digest, in the order in which they are first seen, as the guide has them. */

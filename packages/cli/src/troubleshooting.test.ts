@@ -10,7 +10,7 @@ import { Capability } from "@purlin/function-sdk";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = readFileSync(join(root, "docs/guide/troubleshooting.md"), "utf8");
 
-/** The source of everything that tells people something about an object. */
+/** The source files that write conditions, events and messages. */
 function sources(): string[] {
   const names = [
     "composition",
@@ -77,7 +77,7 @@ test("every reason that is explained exists", () => {
   );
 });
 
-test("messages that are quoted are said somewhere", () => {
+test("messages that are quoted exist in the source", () => {
   const all = sources().join("\n");
   const quoted = [
     "no compatible Compositions found",

@@ -69,7 +69,14 @@ test("the entry of an error has the code, and the reason of the API server", () 
 });
 
 test("JSON is wanted with any spelling of the option, and not with a file of that name", () => {
-  const wanted = ["-ojson", "--output=json", "-o json", "get pods --output json", "get -o json pods"];
+  const wanted = [
+    "-ojson",
+    "--output=json",
+    "-o json",
+    "get pods --output json",
+    "get -o json pods",
+    "test --reporter=json",
+  ];
   for (const line of wanted) assert.ok(isJsonWanted(line.split(" ")), line);
   for (const line of ["get json", "-o yaml", "json -o", "--output=jsonpath=x", "-f json"]) {
     assert.ok(!isJsonWanted(line.split(" ")), line);

@@ -26,7 +26,7 @@ interface UserErrorOptions extends ErrorOptions {
   readonly code?: ErrorCode;
 }
 
-/** Something the user can put right. Its message is one line: what is wrong, where, and what to do. */
+/** An error that the user can fix. Its message is one line: what is wrong, where, and what to do. */
 export class UserError extends Error {
   readonly exitCode: number;
   readonly code: ErrorCode;
@@ -40,7 +40,7 @@ export class UserError extends Error {
   }
 }
 
-/** Tells a {@link UserError} from any other value. */
+/** Whether a value is a {@link UserError}. */
 export function isUserError(value: unknown): value is UserError {
   return typeof value === "object" && value !== null && brand in value;
 }
@@ -91,7 +91,8 @@ function reasonOf(error: unknown): string {
 export function isJsonWanted(words: readonly string[]): boolean {
   return words.some(
     (word, at) =>
-      word === "-ojson" || word === "--output=json" || (word === "json" && /^(-o|--output)$/.test(words[at - 1] ?? "")),
+      /^(-o|--output=|--reporter=)json$/.test(word) ||
+      (word === "json" && /^(-o|--output|--reporter)$/.test(words[at - 1] ?? "")),
   );
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { CaseRecord, type CompositeRecord } from "../src/test-command/case-record.ts";
 import { type CaseState, type Expecting, expectationMismatches } from "../src/test-command/expectations.ts";
-import { testCase } from "./test-case.ts";
+import type { TestCase } from "../src/test-command/test-file.ts";
 
 /** A condition with a time. */
 export const condition = (type: string, status: string, reason = "R", message?: string): JsonObject => ({
@@ -80,3 +80,15 @@ export const expecting: Expecting = {
 /** What differs from expectations, a line each. */
 export const lines = async (expect: JsonObject, given: Given = {}): Promise<string[]> =>
   (await expectationMismatches(expect, state(given), expecting)).map(({ text }) => text);
+
+/** A case of `purlin test` that does nothing, with members that a test sets. */
+export function testCase(members: Partial<TestCase> = {}): TestCase {
+  const file = members.file ?? "app.test.yaml";
+  return {
+    kind: "CompositionTest",
+    ...{ file, suite: "apps", name: "small", tags: [], skip: undefined, isOnly: false, timeoutMs: undefined },
+    ...{ inputs: {}, patches: [], expect: undefined, at: `${file}:6:5`, locate: () => "" },
+    reconciles: [{ name: "", change: {}, until: 1, expect: undefined }],
+    ...members,
+  };
+}

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { purlinCommand } from "./purlin-command.ts";
+import { chmodSync } from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import type { TempFolder } from "@purlin/base/testing/temp-folder";
 
 /** A command that runs in its own process until it is stopped. */
 export interface PurlinProcess extends AsyncDisposable {
@@ -89,4 +93,19 @@ function collect(child: ChildProcess, stream: "stdout" | "stderr"): Collected {
       await waitFor(patterns);
     },
   };
+}
+
+/**
+ * The launcher that tests start. A whole suite runs the command as it is published; a selected file runs the sources, so that stack traces
+ * show them. `npm run SUITE -- --command=FILE` names another launcher.
+ */
+export const purlinCommand: string =
+  process.env["TEST_COMMAND"] ?? fileURLToPath(new URL("../bin/purlin.js", import.meta.url));
+
+/** A PATH whose first Node calls itself the given version, and runs programs as the Node of this test does. */
+export function pathWithNode(folder: TempFolder, version: string): string {
+  const script = `#!/bin/sh\n[ "$1" = --version ] && echo ${version} && exit\nexec "${process.execPath}" "$@"\n`;
+  const program = folder.write("node-on-path/node", script);
+  chmodSync(program, 0o755);
+  return `${dirname(program)}:${process.env["PATH"]}`;
 }

@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import type { Io, TextSink } from "../src/io.ts";
 import { run } from "../src/run.ts";
+import { createStyle, type Style } from "../src/terminal/style.ts";
 
 /** What a command printed and how it ended. */
 export interface Outcome {
@@ -59,3 +60,6 @@ export async function runInProcess(argv: readonly string[], options: TestIoOptio
   const exitCode = await run(argv, io);
   return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }
+
+/** Text as it is without a terminal. */
+export const plainStyle: Style = createStyle(new TestIo().stdout, {});

@@ -23,7 +23,7 @@ import { clientReader } from "../src/composite/observe/observe.ts";
 import { createReconcile } from "../src/composite/reconciler.ts";
 import { kinds, labels } from "../src/composite-resource/constants.ts";
 import { definitionFacts } from "../src/definition/definition-facts.ts";
-import type { TestCluster } from "./test-cluster.ts";
+import type { TestCluster } from "./test-control.ts";
 import { createTestFunctions, type TestFunctions } from "./test-functions.ts";
 
 /** An event as tests compare it: `Kind/name Type Reason: message`. */

@@ -7,7 +7,7 @@ import { create, Schema, SchemaSelector, Struct } from "@purlin/function-protoco
 import type { SchemaFetcher } from "@purlin/function-runner";
 import { awaitPublication, createRecentKinds } from "./function-plane.ts";
 
-/** A clock whose waits end at once, and a server that publishes a schema after so many looks. */
+/** A clock whose waits end at once, and a server that publishes a schema after this many looks. */
 function setting(publishedAfter: number) {
   let now = 0;
   let looks = 0;
@@ -69,7 +69,7 @@ test("one that went is not waited for", async () => {
   assert.equal(looks(), 1);
 });
 
-test("many who wait look again together", async () => {
+test("many waiters read again together", async () => {
   const tasks: (() => void)[] = [];
   const clock: Clock = {
     now: () => 0,

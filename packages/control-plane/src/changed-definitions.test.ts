@@ -16,8 +16,15 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
-import { app, appComposition, appDefinition, conditionStatus, functionAt } from "../test/sample-objects.ts";
+import {
+  app,
+  appComposition,
+  appDefinition,
+  conditionStatus,
+  type EmbeddedApi,
+  functionAt,
+  startEmbeddedApi,
+} from "../test/embedded-api.ts";
 import { startControlPlane } from "./start-control-plane.ts";
 
 const namespace = "default";

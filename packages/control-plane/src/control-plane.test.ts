@@ -15,8 +15,15 @@ import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
-import { app, appComposition, appDefinition, conditionStatus, functionAt } from "../test/sample-objects.ts";
+import {
+  app,
+  appComposition,
+  appDefinition,
+  conditionStatus,
+  type EmbeddedApi,
+  functionAt,
+  startEmbeddedApi,
+} from "../test/embedded-api.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";
 
@@ -89,7 +96,7 @@ test("from an empty API server to a composed resource, live changes, and nothing
   assert.ok(map);
   await api.users.update({ ...map, data: { text: "tampered" } });
   await eventually(
-    "what was tampered with is put right",
+    "changes of other clients are reverted",
     async () => JSON.stringify((await mapOf(api, "one"))?.["data"]) === '{"text":"changed"}',
   );
 
@@ -146,7 +153,7 @@ test("a forced look at Ready objects writes nothing, and a foreign edit costs ex
   assert.ok(map);
   await api.users.update({ ...map, data: { text: "tampered" } });
   await eventually(
-    "it is put right",
+    "it is reverted",
     async () => JSON.stringify((await mapOf(api, "app-7"))?.["data"]) === '{"text":"x"}',
   );
   await untilQuiet(api);
@@ -211,7 +218,7 @@ test("a function sees the schema of a CRD that has just been established, and a 
     return seen.length > 0;
   });
   assert.ok(seen[0]?.includes("sprockets"), String(seen[0]));
-  await eventually("its status tells", async () => (await status()) !== before);
+  await eventually("its status names it", async () => (await status()) !== before);
 });
 
 test("two control planes: one works, and when it is killed the other takes over without touching anything", async () => {

@@ -2,6 +2,7 @@
 import type { RunStep } from "@purlin/function-runner";
 import type { InformerPool, KubeClient } from "@purlin/kube-client";
 import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** The parts of a running control plane, for controllers and tools that use them. */
 export interface ControlPlaneDeps {
@@ -29,3 +30,32 @@ export interface ControlPlane extends AsyncDisposable {
   /** Starts nothing more, waits for running reconciles, writes pending events, and gives leadership back. */
   stop(): Promise<void>;
 }
+
+const readWrite = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
+/**
+ * The rights that the control plane itself needs: those of the ClusterRole `crossplane:system:aggregate-to-crossplane` of Crossplane's chart.
+ * They do not include the kinds that compositions compose.
+ */
+export const controlPlaneRules: readonly JsonObject[] = [
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "update", "patch", "delete"] },
+  {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions", "customresourcedefinitions/status"],
+    verbs: ["*"],
+  },
+  { apiGroups: [""], resources: ["secrets"], verbs: readWrite },
+  { apiGroups: [""], resources: ["serviceaccounts", "services"], verbs: ["*"] },
+  {
+    apiGroups: ["apiextensions.crossplane.io", "ops.crossplane.io", "pkg.crossplane.io", "protection.crossplane.io"],
+    resources: ["*"],
+    verbs: ["*"],
+  },
+  { apiGroups: ["extensions", "apps"], resources: ["deployments"], verbs: readWrite },
+  { apiGroups: ["", "coordination.k8s.io"], resources: ["configmaps", "leases"], verbs: readWrite },
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
+    verbs: readWrite,
+  },
+];

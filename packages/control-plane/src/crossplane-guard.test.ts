@@ -59,6 +59,6 @@ test("a server without Deployments runs none; one that does not let us look is n
   const denied = forbidden({ group: "apps", resource: "deployments" }, "", "not for you");
   await assert.rejects(
     refuseBesideCrossplane({ list: () => Promise.reject(denied) }, namespace),
-    /cannot tell whether Crossplane runs in namespace "crossplane-system": .*not for you/,
+    /cannot determine whether Crossplane runs in namespace "crossplane-system": .*not for you/,
   );
 });

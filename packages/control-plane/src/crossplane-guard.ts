@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/base";
 import { isNoMatch, type KubeReader } from "@purlin/kube-client";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
 const deployment = { apiVersion: "apps/v1", kind: "Deployment" };
-const brand = Symbol.for("purlin.dev/control-plane/live-crossplane");
+const brand = createErrorBrand<LiveCrossplaneError>("purlin.dev/control-plane/live-crossplane");
 
 /** A Crossplane runs on the same API server: two control planes would write the same fields with the same managers. */
 class LiveCrossplaneError extends Error {
@@ -15,13 +16,13 @@ class LiveCrossplaneError extends Error {
         `server: to take over from it, run "${takeOver}" and start again; nothing it made is deleted`,
     );
     this.name = "LiveCrossplaneError";
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
-/** Tells a {@link LiveCrossplaneError} from any other value. */
+/** Whether a value is a {@link LiveCrossplaneError}. */
 export function isLiveCrossplane(error: unknown): error is LiveCrossplaneError {
-  return typeof error === "object" && error !== null && brand in error;
+  return brand.has(error);
 }
 
 /**
@@ -49,7 +50,7 @@ async function deploymentsOf(
     // An API server without Deployments runs no Crossplane.
     if (isNoMatch(error)) return [];
     const text = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot tell whether Crossplane runs in namespace "${namespace}": ${text}`, { cause: error });
+    throw new Error(`cannot determine whether Crossplane runs in namespace "${namespace}": ${text}`, { cause: error });
   }
 }
 

@@ -6,15 +6,22 @@ import { tlsFromDirectory } from "@purlin/function-runner";
 import { nopLogger, type RunningFunction, response, start } from "@purlin/function-sdk";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { testCertificates } from "../test/certificates.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
-import { app, appComposition, appDefinition, conditionStatus, functionAt } from "../test/sample-objects.ts";
+import {
+  app,
+  appComposition,
+  appDefinition,
+  conditionStatus,
+  type EmbeddedApi,
+  functionAt,
+  startEmbeddedApi,
+  testCertificates,
+} from "../test/embedded-api.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { startControlPlane } from "./start-control-plane.ts";
 
 const namespace = "default";
 
-/** A function that says in the status who it is. */
+/** A function that writes its name to the status. */
 const serveAs = (name: string, tlsCertsDir: string): Promise<RunningFunction> =>
   start(
     (req) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Running a control plane.
-export type { ControlPlane, ControlPlaneDeps } from "./control-plane.ts";
+export { type ControlPlane, type ControlPlaneDeps, controlPlaneRules } from "./control-plane.ts";
 export {
   type ControlPlaneOptions,
   type ControlPlaneSettings,
@@ -9,7 +9,6 @@ export {
   type FunctionOptions,
 } from "./control-plane-options.ts";
 // The rights that it needs.
-export { controlPlaneRules } from "./control-plane-rules.ts";
 // Its controllers, for other ways to run them.
 export { compositionControllers } from "./controllers.ts";
 // The guard against a second control plane.
@@ -19,6 +18,8 @@ export { createFunctionPlane } from "./function-plane.ts";
 export {
   type ClusterPackageOptions,
   type ClusterPackages,
+  defaultSecretName as functionClientSecret,
+  identityOf as functionClientIdentity,
   openClusterPackages,
   type PackageRuntimeMode,
 } from "./packages/cluster-packages.ts";

@@ -10,8 +10,7 @@ import { test } from "node:test";
 import { nopLogger, request, response, start } from "@purlin/function-sdk";
 import { eventually } from "@purlin/kube-controller/testing";
 import { inflateRun, openRunStore, type RunStore, type RunSummary, requestJson, responseJson } from "@purlin/run-store";
-import { startEmbeddedApi } from "../test/embedded-api.ts";
-import { app, appComposition, appDefinition, functionAt } from "../test/sample-objects.ts";
+import { app, appComposition, appDefinition, functionAt, startEmbeddedApi } from "../test/embedded-api.ts";
 import { startControlPlane } from "./start-control-plane.ts";
 
 const namespace = "default";

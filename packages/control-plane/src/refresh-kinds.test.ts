@@ -55,7 +55,7 @@ test("a kind is mapped and listed again at once, and twice more as servers take 
   assert.deepEqual([calls, clock.waiting], [[...once, ...once, ...once], 0]);
 });
 
-test("a second change begins anew, and nothing is left waiting", () => {
+test("a second change begins again, and nothing is left waiting", () => {
   const { calls, clock, refresher } = scene();
   refresher.refresh(app);
   clock.advance(500);

@@ -8,9 +8,14 @@ import { nopLogger, type RunningFunction, request, response, start } from "@purl
 import { eventually } from "@purlin/kube-controller/testing";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { testCertificates } from "../test/certificates.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
-import { app, appDefinition, functionAt } from "../test/sample-objects.ts";
+import {
+  app,
+  appDefinition,
+  type EmbeddedApi,
+  functionAt,
+  startEmbeddedApi,
+  testCertificates,
+} from "../test/embedded-api.ts";
 import { startControlPlane } from "./start-control-plane.ts";
 
 const namespace = "default";
@@ -28,7 +33,7 @@ interface Served {
 
 const closing = new AsyncDisposableStack();
 const registry = new Registry();
-/** Who answered, in order: composite resource, step and revision. */
+/** The calls in order: composite resource, step and revision. */
 const calls: { readonly composite: string; readonly step: string; readonly revision: number }[] = [];
 let api: EmbeddedApi;
 let certificates: string;
@@ -233,7 +238,7 @@ test("a clean revision reaches all composite resources in growing waves, and no 
   assert.match(condition(status, "GatesPassed")?.message ?? "", /FunctionErrors: candidate 0\.0 % \(0 of \d+\)/);
   assertOneRevisionPerReconcile();
   const revision = await api.users.get(revisionType, { name: "fn-2" });
-  await eventually("the candidate is not withheld any more", async () => {
+  await eventually("the candidate is no longer withheld", async () => {
     const found = await api.users.get(revisionType, { name: "fn-2" });
     return annotationOf(found, "pkg.crossplane.io/withheld") === undefined;
   });

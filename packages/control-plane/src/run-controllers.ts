@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock, Log } from "@purlin/base";
+
+import { aborted, type Clock, type Log } from "@purlin/base";
 import { activationPolicyType, compositionCrds, keptCrds } from "@purlin/composition";
 import { createInformerPool, isNoMatch } from "@purlin/kube-client";
 import {
@@ -106,11 +107,6 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
 /** The policy that Crossplane creates when it is installed. It is never changed afterwards. */
 function defaultPolicy(activate: readonly string[]): KubeObject {
   return { ...activationPolicyType, metadata: { name: "default" }, spec: { activate } } as KubeObject;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /** The number of types of which the last reason is remembered: functions may ask for any number of them. */

@@ -85,7 +85,7 @@ describe("the verdict", () => {
     assert.deepEqual([await verdict(59), await verdict(60)], ["waiting", "unknown"]);
   });
 
-  test("patience is at least 30 seconds", async () => {
+  test("the deadline is at least 30 seconds", async () => {
     const quick = withConditions(app("quick", {}, { creationTimestamp: secondsAgo(100) }), [synced, ready(99)]);
     const verdict = async (age: number): Promise<string> =>
       (await explain(composing("web", [synced, creating(age)]), quick)).verdict;
@@ -147,6 +147,13 @@ describe("causes", () => {
     assert.deepEqual(codes(explanation), ["E17 fn"]);
     assert.deepEqual(explanation.causes[0]?.effects, ["App default/web", 'step "render"', "Function fn"]);
     assert.deepEqual(codes(await explain(composing("web", [failed(text)]))), ["E24 web"]);
+  });
+
+  test("an object whose first reconcile runs is waiting while it is young, whether its status is there or not", async () => {
+    const started = (age: number): KubeObject =>
+      app("web", {}, { creationTimestamp: secondsAgo(age), finalizers: ["f"] });
+    assert.equal((await explain(started(20))).verdict, "waiting");
+    assert.equal((await explain(started(3600))).verdict, "unknown");
   });
 
   test("a finding that only leads to others is waiting if they are fine", async () => {
@@ -223,6 +230,39 @@ describe("all objects", () => {
     const bad: readonly ConditionRow[] = [failed("odd")];
     assert.deepEqual(await roots(xshop("web-x", bad), shop("web", bad)), ["Shop web unknown"]);
     assert.deepEqual(await roots(xshop("web-x", bad), shop("web", [synced, ready()])), ["XShop web-x unknown"]);
+  });
+
+  test("a claim of another group does not hide a composite resource of the same kind and name", async () => {
+    const bad: readonly ConditionRow[] = [failed("odd")];
+    const otherDefinition = {
+      ...shopDefinition,
+      metadata: { name: "xshops.other.org" },
+      spec: { ...(shopDefinition["spec"] as object), group: "other.org" },
+    } as KubeObject;
+    const other = withConditions(made("other.org/v1/XShop", "web-x"), bad);
+    assert.deepEqual(await roots(otherDefinition, xshop("web-x", bad), other, shop("web", bad)), [
+      "Shop web unknown",
+      "XShop web-x unknown",
+    ]);
+  });
+
+  test("a ready object whose status is old, or whose events are limited, is explained", async () => {
+    const changed = composing("changed", [synced, ready()]);
+    const { conditions = [] } = changed["status"] as { conditions?: readonly JsonObject[] };
+    const stale = (seen: number): KubeObject => ({
+      ...changed,
+      metadata: { ...changed.metadata, generation: 2 },
+      status: { conditions: conditions.map((one) => ({ ...one, observedGeneration: seen })) },
+    });
+    assert.deepEqual(await roots(stale(1)), ["App changed broken"]);
+    assert.deepEqual(await roots(stale(2)), []);
+    const limited: ConditionRow = [
+      "Responsive",
+      "False",
+      "WatchCircuitOpen",
+      "Too many watch events from A/b (c). Allowing",
+    ];
+    assert.deepEqual(await roots(composing("busy", [synced, ready(), limited])), ["App busy broken"]);
   });
 
   test("a ready object in deletion is explained", async () => {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { KubeReader } from "@purlin/kube-client";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { compareUtf8 } from "@purlin/kube-objects/json";
+import { groupOf, type KubeObject } from "@purlin/kube-objects/object";
 import { composedReport } from "./causes/composed.ts";
 import { claimReport, compositeReport } from "./causes/composites.ts";
 import { definitionReport } from "./causes/definitions.ts";
 import { isOperationKind, operationReport } from "./causes/operations.ts";
 import { isHealthyPackage, isPackageRevision, packageReport, revisionReport } from "./causes/packages.ts";
+import { circuitOpen, stale } from "./causes/state.ts";
 import { ageMs, claimedRef, elapsed, isTrue, refOf, refText } from "./inspect/facts.ts";
 import { definitionType, type Inspection, kindKey, readDefinedKinds, referenceableType } from "./inspect/inspection.ts";
 import type {
@@ -73,15 +76,11 @@ function ordered(causes: readonly RankedCause[]): readonly Cause[] {
     .toSorted(
       (a, b) =>
         a.stage - b.stage ||
-        compare(a.cause.since ?? "9", b.cause.since ?? "9") ||
+        compareUtf8(a.cause.since ?? "9", b.cause.since ?? "9") ||
         b.effects - a.effects ||
-        compare(key(a), key(b)),
+        compareUtf8(key(a), key(b)),
     )
     .map(({ cause }) => cause);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 async function verdictOf(object: KubeObject, result: WalkResult, inspection: Inspection): Promise<Verdict> {
@@ -128,6 +127,12 @@ function isHealthy(object: KubeObject, { kinds }: Inspection): boolean {
   return true;
 }
 
+/** Whether the conditions of an object are of the past, although they may be met. */
+function isStuck(object: KubeObject, inspection: Inspection): boolean {
+  const old = stale(object, inspection);
+  return (old !== undefined && old !== "young") || circuitOpen(object) !== undefined;
+}
+
 /** Explains all unhealthy claims, composite resources and packages. */
 export async function explainAll(options: ExplainOptions): Promise<{
   readonly explanations: readonly Explanation[];
@@ -142,7 +147,9 @@ export async function explainAll(options: ExplainOptions): Promise<{
   const packages = (await Promise.all(packageTypes.map((type) => reader.list(type)))).flatMap((all) => all ?? []);
   const definitions = [...new Set([...kinds.values()].map(({ definition }) => definition))];
   const unhealthy = [
-    ...composites.filter((one) => !isHealthy(one, inspection) || one.metadata.deletionTimestamp),
+    ...composites.filter(
+      (one) => !isHealthy(one, inspection) || one.metadata.deletionTimestamp || isStuck(one, inspection),
+    ),
     ...packages.filter((one) => !isHealthyPackage(one)),
     ...definitions.filter((one) => !isTrue(one, "Established") || one.metadata.deletionTimestamp),
   ];
@@ -159,11 +166,12 @@ function rootsOf(objects: readonly KubeObject[]): readonly KubeObject[] {
   const claimed = new Set(objects.flatMap(claimedText));
   return objects
     .filter((one) => !claimed.has(text(refOf(one))))
-    .toSorted((a, b) => compare(text(refOf(a)), text(refOf(b))));
+    .toSorted((a, b) => compareUtf8(text(refOf(a)), text(refOf(b))));
 }
 
-function text({ kind, name, namespace }: Pick<ObjectRef, "kind" | "name" | "namespace">): string {
-  return `${kind} ${namespace ?? ""}/${name}`;
+/** Names an object among all, whatever version a reference names; in the order in which explanations are shown. */
+function text({ apiVersion, kind, name, namespace }: ObjectRef): string {
+  return `${kind} ${namespace ?? ""}/${name} ${groupOf(apiVersion)}`;
 }
 
 function claimedText(object: KubeObject): string[] {

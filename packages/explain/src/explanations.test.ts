@@ -15,7 +15,7 @@ import {
   startStaticCluster,
   stored,
   withStatus,
-} from "../test/static-cluster.ts";
+} from "../test/platform.ts";
 import { explainAll, explainObject } from "./explain.ts";
 import { causeTable } from "./model/cause-table.ts";
 import type { Explanation } from "./model/explanation.ts";
@@ -197,7 +197,7 @@ test("a pinned composite resource is healthy, with a note", async () => {
   assert.equal(explanation.verdict, "healthy");
   assert.match(
     explanationText(explanation),
-    /Pinned to revision 1 of 2 of Composition pins: it does not get later changes \(E05\)/,
+    /Pinned to revision 1 of 2 of Composition pins: it does not get later changes; set compositionUpdatePolicy: Automatic, .* \(E05\)/,
   );
 });
 
@@ -420,7 +420,7 @@ test("a held composite resource is approved with the hash of its condition", asy
   const message = "Nothing is applied: annotate it with purlin.dev/approve-plan=0a1b to apply plan 0a1b";
   const { causes } = await explain(withStatus(app("approvable"), [...ready, held(message)]), soon);
   assert.deepEqual(causes[0]?.next, [
-    "kubectl annotate app.example.org/approvable -n default purlin.dev/approve-plan=0a1b",
+    "kubectl annotate --overwrite app.example.org/approvable -n default purlin.dev/approve-plan=0a1b",
   ]);
   const broken = await explain(withStatus(app("unapprovable"), [...ready, held("a move cannot be done")]), soon);
   assert.deepEqual(broken.causes[0]?.next, ["correct what the condition Held names"]);

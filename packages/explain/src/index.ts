@@ -17,7 +17,7 @@ export {
   packageTypes,
   type TreeNode,
 } from "./state/object-state.ts";
-export { type TraceColumn, traceTable } from "./trace/trace-table.ts";
+export { type TraceColumn, traceTable, usualColumn } from "./trace/trace-table.ts";
 export {
   type LastRun,
   type TraceNode,

@@ -81,7 +81,7 @@ describe("an explanation", () => {
 
   const waiting = [{ object: ref("Bucket", "files", "default"), text: "Ready is False", effects: [] }];
 
-  test("of an object that waits tells whether it takes longer than usual", () => {
+  test("the output for an object that waits states whether it takes longer than usual", () => {
     assert.deepEqual(lines(explanation({ verdict: "waiting", waiting })), [
       "App default/web is not ready yet; no error was found",
       "Waiting:  Bucket default/files: Ready is False",

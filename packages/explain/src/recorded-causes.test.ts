@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causes that need recorded runs, and what is said without a recorder.
+// Causes that need recorded runs, and the output without a recorder.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -14,7 +14,7 @@ import {
   startStaticCluster,
   stored,
   withStatus,
-} from "../test/static-cluster.ts";
+} from "../test/platform.ts";
 import { explainObject } from "./explain.ts";
 import type { Explanation, RecordedRun, RunHistory } from "./model/explanation.ts";
 import { explanationText } from "./print-explanation.ts";
@@ -110,6 +110,16 @@ test("E31: a required object that does not exist; one that was created since is 
   await cluster.put({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "regions", namespace: "default" } });
   const later = await explain("requires", creating(), history);
   assert.deepEqual([later.verdict, later.causes], ["waiting", []]);
+});
+
+test("a step that misses an object and says that the composite resource is not ready is one cause", async () => {
+  const absent = { ...map, name: "absent" };
+  const history = historyOf(run({ compositeReady: "False", resources: {} }, { step: { missing: [absent] } }));
+  const { causes } = await explain("both", creating(), history);
+  assert.deepEqual(
+    causes.map(({ code }) => code),
+    ["E31"],
+  );
 });
 
 test("E33: a required schema of a kind that is not served", async () => {

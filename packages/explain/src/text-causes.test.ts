@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createRevisionResolver } from "@purlin/function-runner";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { app, failed, type StaticCluster, startStaticCluster, stored, withStatus } from "../test/static-cluster.ts";
+import { app, failed, type StaticCluster, startStaticCluster, stored, withStatus } from "../test/platform.ts";
 import { explainObject } from "./explain.ts";
 import { explanationText } from "./print-explanation.ts";
 

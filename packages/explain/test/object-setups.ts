@@ -2,17 +2,17 @@
 // Broken set-ups made of objects: what is broken shows in several of them, or in their times.
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, pausedCondition } from "@purlin/kube-objects/object";
-import { definitionOf } from "./platform.ts";
 import {
   app,
   type ConditionInput,
   creating,
+  definitionOf,
   failed,
   met,
   ready,
   unmetCondition,
   withStatus,
-} from "./static-cluster.ts";
+} from "./platform.ts";
 
 /** Objects, the one to explain, and the cause to find. */
 export interface ObjectSetup {

@@ -15,11 +15,17 @@ export {
   type FunctionProcessesOptions,
 } from "./process/function-processes.ts";
 export type { FunctionProgram } from "./process/launch-function.ts";
+export { createLeases, createRetirements, type Lease, type Retirements } from "./process/leases.ts";
 
 // Functions that run from a source file:
 
-export { findSourceFile, type SourceFolders } from "./process/source-file.ts";
-export { createSourceRuntime, type SourceOptions, sourceSpec } from "./process/source-runtime.ts";
+export {
+  createSourceRuntime,
+  findSourceFile,
+  type SourceFolders,
+  type SourceOptions,
+  sourceSpec,
+} from "./process/source-file.ts";
 
 // A trial run of an image:
 
@@ -39,6 +45,7 @@ export {
   type Launch,
   type LaunchEvents,
   type Launched,
+  type SupervisionOptions,
   type WorkerMessage,
 } from "./spawn/supervision.ts";
 
@@ -55,7 +62,6 @@ export { type Egress, type EgressSupport, findEgress } from "./sandbox/egress.ts
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints, type Sandbox } from "./sandbox/sandbox-arguments.ts";
 export { closeInheritedDescriptors } from "./spawn/guarded-process.ts";
-export type { SupervisionOptions } from "./spawn/supervision.ts";
 
 // Logs of functions:
 

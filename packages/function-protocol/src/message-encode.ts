@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { Buffer } from "node:buffer";
+import { compareUtf8 } from "@purlin/base";
 import type { Field, Message, MessageType, ValueType } from "./descriptor.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
 import { isStruct } from "./struct.ts";
-import { compareUtf8 } from "./struct-encode.ts";
 import { WireType } from "./wire-reader.ts";
 import {
   putBytes,

@@ -10,8 +10,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { arbitraryMessage } from "../test/arbitrary-message.ts";
-import { judgeOf } from "../test/protobuf-es.ts";
+import { arbitraryMessage, judgeOf } from "../test/arbitrary-message.ts";
 import { create, type Message, type MessageType } from "./descriptor.ts";
 import { Duration } from "./gen/duration.ts";
 import {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/base";
 
 /** Why a message could not be read or written. */
 type ProtocolErrorCode =
@@ -10,7 +11,7 @@ type ProtocolErrorCode =
   | "INVALID_JSON" // protobuf-JSON with a wrong type or an unknown name
   | "UNSTABLE_REQUIREMENTS"; // a function whose requirements never settle
 
-const brand = Symbol.for("purlin.dev/protocol-error");
+const brand = createErrorBrand<ProtocolError>("purlin.dev/protocol-error");
 
 /** What else an error carries. */
 interface ProtocolErrorOptions extends ErrorOptions {
@@ -29,11 +30,11 @@ export class ProtocolError extends Error {
     this.name = "ProtocolError";
     this.code = code;
     this.path = options?.path;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
-/** Tells a {@link ProtocolError} from any other value, also when two copies of this package are loaded. */
+/** Whether a value is a {@link ProtocolError}, also when two copies of this package are loaded. */
 export function isProtocolError(value: unknown): value is ProtocolError {
-  return typeof value === "object" && value !== null && brand in value;
+  return brand.has(value);
 }

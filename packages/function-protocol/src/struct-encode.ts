@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Buffer } from "node:buffer";
+import { compareUtf8 } from "@purlin/base";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
 import { putKey } from "./struct-keys.ts";
 import { putDouble, putString, putVarint, reserve, stringRoom, type WriteBuffer, withBuffer } from "./wire-writer.ts";
@@ -196,19 +198,6 @@ function invalid(message: string): ProtocolError {
 function tooDeep(): ProtocolError {
   return new ProtocolError("TOO_DEEP", "the object is nested too deeply; does it contain itself?");
 }
-
-/** Orders strings by their UTF-8 bytes, which differs from JavaScript's order above the surrogates. */
-export function compareUtf8(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const x = a.charCodeAt(i);
-    const y = b.charCodeAt(i);
-    if (x !== y) return isSurrogate(x) === isSurrogate(y) ? x - y : isSurrogate(x) ? 1 : -1;
-  }
-  return a.length - b.length;
-}
-
-const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdfff;
 
 /**
  * Adds the path of the offending member to an error met while encoding. Looking for it afterwards keeps the

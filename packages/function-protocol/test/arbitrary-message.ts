@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random messages of any type, made from its descriptor.
+import { Buffer } from "node:buffer";
+import { createFileRegistry, create as createWith, type DescMessage, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { create, type Field, type Message, type MessageType, type Scalar, type ValueType } from "../src/descriptor.ts";
+import { fileDescriptors } from "../src/gen/file-descriptors.ts";
 import { Struct } from "../src/struct.ts";
 import type { JsonObject } from "../src/struct-decode.ts";
 
@@ -75,4 +79,18 @@ function arbitraryScalar(scalar: Scalar): fc.Arbitrary<unknown> {
     case "int64":
       return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
   }
+}
+
+// The judge of our bytes: protobuf-es, working from the same compiled .proto files.
+
+const files = Object.values(fileDescriptors).map((base64) =>
+  fromBinary(FileDescriptorProtoSchema, Buffer.from(base64, "base64")),
+);
+const registry = createFileRegistry(createWith(FileDescriptorSetSchema, { file: files }));
+
+/** The protobuf-es descriptor of a message type. */
+export function judgeOf(typeName: string): DescMessage {
+  const message = registry.getMessage(typeName);
+  if (message === undefined) throw new Error(`${typeName} is not among the compiled .proto files`);
+  return message;
 }

@@ -20,9 +20,14 @@ import {
 } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { Registry } from "prom-client";
-import { answer, type FunctionServer, type Handler, serveFunction } from "../test/function-server.ts";
+import {
+  answer,
+  type FunctionServer,
+  type Handler,
+  serveFunction,
+  temporaryDirectory,
+} from "../test/function-server.ts";
 import { call, patience, targetAt } from "../test/runs.ts";
-import { temporaryDirectory } from "../test/tls.ts";
 import {
   type ClosableFunctionRunner,
   collectEveryMs,

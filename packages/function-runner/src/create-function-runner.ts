@@ -47,15 +47,14 @@ export interface ClosableFunctionRunner extends FunctionRunner {
  */
 export function createFunctionRunner(options: FunctionRunnerOptions): ClosableFunctionRunner {
   const { clock = systemClock, log = silentLog, registry } = options;
-  const surroundings = { clock, log, metrics: registry === undefined ? noMetrics : createRunnerMetrics(registry) };
-  const dialling = createDiallingRunner({ ...options, ...surroundings });
+  const deps = { clock, log, metrics: registry === undefined ? noMetrics : createRunnerMetrics(registry) };
+  const dialling = createDiallingRunner({ ...options, ...deps });
   let runner: FunctionRunner = dialling;
   if (options.asCrossplane !== undefined) runner = asCrossplane(runner, options.asCrossplane);
   runner = settleRequirements(runner, options.fetchers);
-  const cache =
-    options.cache && cacheResponses(runner, { ...options.cache, ...surroundings, schema: options.fetchers.schema });
+  const cache = options.cache && cacheResponses(runner, { ...options.cache, ...deps, schema: options.fetchers.schema });
   runner = cache ?? runner;
-  if (options.sink !== undefined) runner = recordRuns(runner, options.sink, surroundings);
+  if (options.sink !== undefined) runner = recordRuns(runner, options.sink, deps);
   const outermost = runner;
   const stop = startChores({ dialling, cache, live: options.live, clock, log });
   return {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { createErrorBrand } from "@purlin/base";
 import type { inspector, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { textOf } from "@purlin/kube-objects/errors";
 
 /** The function revision to call, resolved once a step, before the outermost layer, so that all layers agree on it. */
 export interface FunctionTarget {
@@ -107,7 +110,7 @@ export interface FunctionRunner {
 
 const ignore = (): void => {};
 
-/** The observer of a call that also learns whether a cache answered. */
+/** The observer of a call that also gets whether a cache answered. */
 export function observing({ observer }: Pick<RunCall, "observer">, onCached: () => void): CallObserver {
   return {
     called: (target, request) => observer?.called(target, request) ?? ignore,
@@ -134,7 +137,7 @@ export type RunnerErrorCode =
   | "NO_ENDPOINT"
   | "FEATURE_DISABLED";
 
-const brand = Symbol.for("purlin.dev/function-runner/RunnerError");
+const brand = createErrorBrand<RunnerError>("purlin.dev/function-runner/RunnerError");
 
 /** What else an error carries. */
 interface RunnerErrorOptions extends ErrorOptions {
@@ -153,19 +156,16 @@ export class RunnerError extends Error {
     this.name = "RunnerError";
     this.code = code;
     this.status = options?.status;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether the value is a RunnerError, of this or another copy of the package. */
 export function isRunnerError(value: unknown): value is RunnerError {
-  return typeof value === "object" && value !== null && brand in value;
+  return brand.has(value);
 }
 
-/** The text of anything that was thrown. */
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+export { textOf };
 
 /** An error that says where another one happened: `outer: inner`. Code and status of the inner one stay. */
 export function wrapError(code: RunnerErrorCode, outer: string, cause: unknown): RunnerError {

@@ -7,7 +7,7 @@ export { asCrossplane, type CrossplaneLine, crossplaneLines } from "./compatibil
 // Running functions.
 export { createFunctionRunner } from "./create-function-runner.ts";
 export { type TlsSource, tlsFromDirectory } from "./dial/channel-credentials.ts";
-export type { NameResolver } from "./dial/channel-resolver.ts";
+export { type NameResolver, systemNames } from "./dial/channel-resolver.ts";
 // The layers one by one, innermost first, for callers that compose them differently.
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";

@@ -2,7 +2,11 @@
 // A function as the runner's tests need it: a bare gRPC server whose connections can be counted and cut.
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
 import {
   type handleUnaryCall,
   Metadata,
@@ -12,6 +16,8 @@ import {
   type ServerUnaryCall,
   type ServiceDefinition,
 } from "@grpc/grpc-js";
+import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
+import { type CrossplaneLeafOptions, issueAsCrossplane } from "@purlin/certificates/testing";
 import {
   create,
   decode,
@@ -24,7 +30,7 @@ import {
 } from "@purlin/function-protocol";
 
 /** What a handler may look at besides the request. */
-export interface HandlerCall {
+interface HandlerCall {
   readonly version: ProtocolVersion;
   readonly requestBytes: Buffer;
   readonly cancelled: AbortSignal;
@@ -56,7 +62,7 @@ export interface FunctionServer extends AsyncDisposable {
   readonly open: number;
   /** Resolves when no connection is open. */
   drained(): Promise<void>;
-  /** Cuts all connections, as a crash does. The server goes on listening. */
+  /** Cuts all connections, as a crash does. The server continues to listen. */
   cut(): void;
   /** Stops listening and cuts all connections. */
   stop(): Promise<void>;
@@ -170,4 +176,50 @@ async function respond(
   const request = decode(RunFunctionRequest, call.request);
   const result = await handler(request, { version, requestBytes: call.request, cancelled: cancelled.signal, deadline });
   return Buffer.isBuffer(result) ? result : encode(RunFunctionResponse, result);
+}
+
+// Certificates for tests, in the layout functions and runners use.
+
+/** A directory that is removed when the test ends. */
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "purlin-runner-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function authority(): KeyPair {
+  return createAuthority({ commonName: "test authority" });
+}
+
+/** Writes, or replaces, the client side of mutual TLS. */
+export function writeClientFiles(directory: string, ca: KeyPair, signer: KeyPair = ca): void {
+  const client = issueCertificate(signer, { commonName: "runner", usages: ["client"] });
+  writeFileSync(join(directory, "ca.crt"), ca.certPem);
+  writeFileSync(join(directory, "tls.crt"), client.certPem);
+  writeFileSync(join(directory, "tls.key"), client.keyPem);
+}
+
+/** Writes the client side of mutual TLS as Crossplane makes it. */
+export function writeCrossplaneFiles(directory: string, ca: KeyPair): void {
+  const client = issueAsCrossplane(ca, { dnsNames: ["crossplane.crossplane-system"], usages: ["client"] });
+  writeFileSync(join(directory, "ca.crt"), ca.certPem);
+  writeFileSync(join(directory, "tls.crt"), client.certPem);
+  writeFileSync(join(directory, "tls.key"), client.keyPem);
+}
+
+/** The server side of TLS as Crossplane makes it. Clients are not checked: grpc-js cannot verify such certificates. */
+export function crossplaneCredentials(ca: KeyPair, options: Partial<CrossplaneLeafOptions>): ServerCredentials {
+  const { certPem, keyPem } = issueAsCrossplane(ca, { usages: ["server"], ...options });
+  const pair = { private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certPem) };
+  return ServerCredentials.createSsl(Buffer.from(ca.certPem), [pair], false);
+}
+
+/** The server side of mutual TLS; clients must show a certificate of the same authority. */
+export function serverCredentials(
+  ca: KeyPair,
+  names: { readonly dnsNames?: readonly string[]; readonly ipAddresses?: readonly string[] },
+): ServerCredentials {
+  const { certPem, keyPem } = issueCertificate(ca, { commonName: "function", usages: ["server"], ...names });
+  const pair = { private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certPem) };
+  return ServerCredentials.createSsl(Buffer.from(ca.certPem), [pair], true);
 }

@@ -30,7 +30,7 @@ const capabilitySketch: FunctionHandler = async (req, ctx) => {
   return rsp;
 };
 
-test("capabilities: a control plane that can is asked, one that cannot is not", async () => {
+test("capabilities: schemas are required only from a control plane that supports them", async () => {
   const schemas = { "example.org/v1/MyXR": { type: "object" } };
   const able = await invokeToStable(capabilitySketch, newRequest(), { schemas });
   assert.equal(able.calls, 2);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type CallOptions, Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import type { KeyPair } from "@purlin/certificates";
+import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
 import { decode, encode, type Message, type MessageType } from "@purlin/function-protocol";
 
 /** What a caller shows and trusts. */
-export interface CallerIdentity {
+interface CallerIdentity {
   readonly authority: KeyPair;
   readonly certificate?: KeyPair | undefined;
 }
 
 /** How a call is made. */
-export interface RawCallOptions extends CallOptions {
+interface RawCallOptions extends CallOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal;
 }
@@ -60,4 +63,38 @@ function credentialsOf(identity: CallerIdentity | undefined): ReturnType<typeof 
 /** True for a gRPC error of a code. */
 export function hasCode(code: number): (error: unknown) => boolean {
   return (error) => error instanceof Error && "code" in error && error.code === code;
+}
+
+/** A certificate authority for a test. */
+export function newAuthority(name = "test"): KeyPair {
+  return createAuthority({ commonName: name });
+}
+
+/** A certificate for a function that is reached as localhost. */
+export function serverCertificate(authority: KeyPair, commonName = "function"): KeyPair {
+  return issueCertificate(authority, { commonName, dnsNames: ["localhost"], usages: ["server"] });
+}
+
+/** A client certificate for calling functions. */
+export function clientCertificate(authority: KeyPair): KeyPair {
+  return issueCertificate(authority, { commonName: "runner", usages: ["client"] });
+}
+
+/** A directory that is gone when the test ends. */
+export async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "function-sdk-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Writes the three files of a certificate directory, each complete at once. */
+export async function writeCertificates(directory: string, authority: KeyPair, server: KeyPair): Promise<void> {
+  await writeWhole(join(directory, "ca.crt"), authority.certPem);
+  await writeWhole(join(directory, "tls.key"), server.keyPem);
+  await writeWhole(join(directory, "tls.crt"), server.certPem);
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
 
-export type { AdmissionPlugin } from "./admission/admission.ts";
+export type { AdmissionAttributes, AdmissionPlugin } from "./admission/admission.ts";
 export { operationRuleErrors, webhookConditionErrors } from "./admission/match-rules.ts";
 export {
   mutatingBindingErrors,

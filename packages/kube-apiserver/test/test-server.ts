@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ApiResponse, EventStream } from "../src/request/api-request.ts";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { mastersGroup, type User } from "../src/auth/user.ts";
+import type { Subresource } from "../src/registry/registry.ts";
+import type { ApiRequest, ApiResponse, EventStream, RequestBody } from "../src/request/api-request.ts";
+import { requestTarget } from "../src/request/request-target.ts";
 import { objectCodec } from "../src/rest/object-codec.ts";
+import type { RestRequest } from "../src/rest/rest-context.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../src/server/api-server.ts";
 import { openMemoryStore } from "../src/server/memory-server.ts";
 import type { Store } from "../src/store/store.ts";
 import { serverDirectory } from "./store/temp-store.ts";
-import { answerValue, type TestRequest, testRequest } from "./test-request.ts";
+
+// For tests of packages of kinds as well.
+export { warningHeaders } from "../src/http/write-complete.ts";
+export { serverKinds } from "../src/kinds/server-kinds.ts";
+export { objectCodec } from "../src/rest/object-codec.ts";
+export { openStore } from "../src/store/open-store.ts";
+export { plainPrinter, toTable } from "../src/table/table.ts";
+export { serverDirectory, tempDirectory } from "./store/temp-store.ts";
 
 /** A store in memory that holds these objects under these keys, written in this order. */
 export async function storeOf(objects: Readonly<Record<string, JsonObject>>): Promise<Store<JsonObject>> {
@@ -49,9 +60,7 @@ export async function startTestServer(options: Partial<ApiServerOptions> = {}): 
     delete: (url, request) => body(url, { method: "DELETE", ...(request === undefined ? {} : { body: request }) }),
     watch: async (url) => new TestWatch(await send(url)),
     until: async (url, isWanted) => {
-      while (!isWanted(await send(url))) {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      while (!isWanted(await send(url))) await new Promise((resolve) => setImmediate(resolve));
     },
     [Symbol.asyncDispose]: () => server.close(),
   };
@@ -89,7 +98,7 @@ class TestWatch {
     }
   }
 
-  /** So many events, as "TYPE name". */
+  /** This many events, as "TYPE name". */
   async names(count: number): Promise<string[]> {
     const seen: string[] = [];
     while (seen.length < count) {
@@ -117,3 +126,102 @@ class TestWatch {
     return this.#events.shift();
   }
 }
+
+export const admin: User = { name: "admin", groups: [mastersGroup, "system:authenticated"] };
+
+export interface TestRequest {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: JsonValue;
+  /** A body as it comes over a wire. */
+  readonly text?: string | Uint8Array;
+  readonly user?: User;
+  readonly signal?: AbortSignal;
+}
+
+/** A request without a wire. */
+export function testRequest(url: string, options: TestRequest = {}): ApiRequest {
+  const [path = "", query = ""] = url.split("?", 2);
+  return {
+    method: options.method ?? "GET",
+    path,
+    query: new URLSearchParams(query),
+    headers: options.headers ?? {},
+    body: bodyOf(options),
+    user: options.user ?? admin,
+    signal: options.signal ?? new AbortController().signal,
+  };
+}
+
+function bodyOf({ body, text }: TestRequest): RequestBody {
+  if (text !== undefined) return { kind: "bytes", read: async () => Buffer.from(text) };
+  return body === undefined ? { kind: "none" } : { kind: "value", value: body };
+}
+
+/** The value of an answer in one piece, after both of its forms were found to say the same. */
+export function answerValue(response: ApiResponse | undefined): JsonValue {
+  if (response?.kind !== "complete" || response.payload === undefined) {
+    throw new Error(`expected an answer with a body, got ${JSON.stringify(response)}`);
+  }
+  return response.payload.value();
+}
+
+/** The bytes of an answer in one piece, as text. */
+export function textOf(response: ApiResponse | undefined): string {
+  if (response?.kind !== "complete") throw new Error("expected an answer in one piece");
+  return Buffer.concat(response.payload?.chunks() ?? []).toString();
+}
+
+/** A POST for Pods or Bindings at 2030-01-02T03:04:05Z, without admission. */
+export function podRequest(store: Store<JsonObject>, url: string, body: JsonObject): RestRequest {
+  const request = testRequest(url, { method: "POST", body });
+  const target = requestTarget(request.method, request.path, request.query);
+  if (target.kind !== "resource") throw new Error(`${url} is not the path of a resource`);
+  const { resource } = target;
+  const kind = resource === "pods" ? "Pod" : "Binding";
+  const storage = { group: "", resource, version: "v1" };
+  const subresources: readonly Subresource[] = [];
+  const type = { group: "", version: "v1", kind, resource, namespaced: true, storage, rules: {}, subresources };
+  const strategy = { storage: { toServed: (stored: JsonObject) => stored }, validator: {} };
+  const admission = { find: () => undefined };
+  const now = (): Date => new Date("2030-01-02T03:04:05Z");
+  return { store, request, target, type, strategy, admission, now, notes: [] } as unknown as RestRequest;
+}
+
+/** A custom kind for tests: with a default, a status and a Scale. */
+export const widgetCrd: JsonObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: {
+          status: {},
+          scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
+        },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: { replicas: { type: "integer" }, color: { type: "string", default: "red" } },
+              },
+              status: { type: "object", properties: { replicas: { type: "integer" } } },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+/** Where definitionsPath are. */
+export const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -23,16 +23,17 @@ import { clusterKinds, groupKinds } from "./cluster/cluster-kinds.ts";
 import { builtinPrinter } from "./columns/builtin-columns.ts";
 import { configMapRules, secretRules } from "./config/config-data.ts";
 import { builtinDefaults } from "./defaults/builtin-defaults.ts";
+import { withoutDisabledFields } from "./defaults/pod-defaults.ts";
 import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
 import { networkingKinds } from "./networking/networking-kinds.ts";
-import { withoutDisabledFields } from "./pods/disabled-fields.ts";
 import { podAdmission, priorityClassAdmission } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
+import { podSecurity } from "./pods/security-admission.ts";
 import { ServicePlaces } from "./services/allocation.ts";
 import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
 import { serviceRules } from "./services/service-rules.ts";
 import { storageKinds, volumeKinds } from "./storage/storage-kinds.ts";
-import { webhookRules } from "./webhooks/webhook-rules.ts";
+import { staticNameWarnings, webhookRules } from "./webhooks/webhook-rules.ts";
 import { cronJobRules, jobRules } from "./workloads/job-rules.ts";
 import {
   daemonSetRules,
@@ -153,7 +154,7 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
         keepsEmpty: [...(podFields.keepsEmpty ?? []), ["spec", "overhead"]],
         metaChecks: wholeMetaChecks,
       },
-      admission: [...podAdmission(store), priorityClassAdmission(store)],
+      admission: [...podAdmission(store), priorityClassAdmission(store), podSecurity(store)],
     },
     { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
     {
@@ -245,17 +246,19 @@ const batchKinds = defineKinds({ group: "batch", version: "v1", priority: 17_400
   },
 ]);
 
+const admissionRules: KindRules = { acceptsAnyFinalizer: true, warnings: staticNameWarnings };
+
 const admission: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
   cluster: true,
   categories: ["api-extensions"],
   write: { unconditionalUpdate: false, generation: "spec" },
-  rules: { acceptsAnyFinalizer: true },
+  rules: admissionRules,
 };
 
 const webhookConfiguration = {
   ...admission,
   write: { ...admission.write, generation: "outside-metadata" as const },
-  rules: { ...webhookRules, acceptsAnyFinalizer: true },
+  rules: { ...webhookRules, ...admissionRules },
 };
 
 const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", version: "v1", priority: 16_700 }, [
@@ -264,27 +267,27 @@ const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", versio
     kind: "MutatingAdmissionPolicy",
     storageVersion: "v1beta1",
     ...admission,
-    rules: { acceptsAnyFinalizer: true, validate: mutatingPolicyErrors },
+    rules: { ...admissionRules, validate: mutatingPolicyErrors },
   },
   {
     resource: "mutatingadmissionpolicybindings",
     kind: "MutatingAdmissionPolicyBinding",
     storageVersion: "v1beta1",
     ...admission,
-    rules: { acceptsAnyFinalizer: true, validate: mutatingBindingErrors },
+    rules: { ...admissionRules, validate: mutatingBindingErrors },
   },
   {
     resource: "validatingadmissionpolicies",
     kind: "ValidatingAdmissionPolicy",
     subresources: [statusSubresource],
     ...admission,
-    rules: { acceptsAnyFinalizer: true, validate: validatingPolicyErrors },
+    rules: { ...admissionRules, validate: validatingPolicyErrors },
   },
   {
     resource: "validatingadmissionpolicybindings",
     kind: "ValidatingAdmissionPolicyBinding",
     ...admission,
-    rules: { acceptsAnyFinalizer: true, validate: validatingBindingErrors },
+    rules: { ...admissionRules, validate: validatingBindingErrors },
   },
   { resource: "mutatingwebhookconfigurations", kind: "MutatingWebhookConfiguration", ...webhookConfiguration },
   { resource: "validatingwebhookconfigurations", kind: "ValidatingWebhookConfiguration", ...webhookConfiguration },

@@ -164,7 +164,7 @@ const changes: Record<string, ChangeCase> = {
     want: /data: Forbidden: field is immutable when `immutable` is set/,
   },
   ImmutableForever: {
-    reason: "and to go on staying",
+    reason: "and to keep it",
     path: "/api/v1/ns/configmaps",
     object: { immutable: true },
     patch: { immutable: false },

@@ -112,7 +112,7 @@ const held: Readonly<Record<string, readonly [answer: JsonValue, isHeld: boolean
     true,
   ],
   "a Pod that takes its time": [{ metadata: { deletionTimestamp: "t", deletionGracePeriodSeconds: 30 } }, true],
-  "a namespace, which neither is said of": [{ metadata: { deletionTimestamp: "t" } }, true],
+  "a namespace, where both are left out": [{ metadata: { deletionTimestamp: "t" } }, true],
 };
 
 for (const [name, [answer, isHeld]] of Object.entries(held)) {

@@ -71,7 +71,7 @@ test("a request to a server that vanished fails, and the next request finds the 
   server.stop();
 });
 
-test("a server that answers pings is left alone, however long it says nothing else", { timeout: 60_000 }, async () => {
+test("a server that answers pings is left alone, however long it sends nothing else", { timeout: 60_000 }, async () => {
   const server = await startServer();
   const session = openSession(new URL(`https://127.0.0.1:${server.port}`), tls, {
     pingEveryMs: 5,

@@ -23,14 +23,14 @@ export interface WireResponse {
   readonly body: Readable;
 }
 
-/** A way to send requests to one server: HTTP/2 where it speaks that, HTTP/1.1 with kept connections otherwise. */
+/** A way to send requests to one server: HTTP/2 where the server supports it, HTTP/1.1 with kept connections otherwise. */
 export interface HttpSession {
   send(request: WireRequest): Promise<WireResponse>;
   close(): void;
 }
 
 /** What TLS needs to know. */
-interface TlsOptions extends SecureContextOptions {
+export interface TlsOptions extends SecureContextOptions {
   readonly servername?: string | undefined;
   readonly rejectUnauthorized: boolean;
 }
@@ -162,7 +162,7 @@ function createHttp2Session(
   };
 }
 
-/** Ends a connection whose other end does not answer any more, so that those who wait on it can go on elsewhere. */
+/** Ends a connection whose other end no longer responds, so that its requests can be sent elsewhere. */
 function watchOver(session: ClientHttp2Session, { pingEveryMs, pingWithinMs }: Liveness): void {
   const asking = setInterval(() => {
     // It ends a moment before it says so.

@@ -182,7 +182,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       assert.deepEqual(seen, [{ type: "ADDED", n: 1 }]);
     });
 
-    test("a refused token is fetched anew, once", async () => {
+    test("a refused token is fetched again, once", async () => {
       let tokens = 0;
       const credentials = { current: async () => ({ bearerToken: `t${tokens}` }), refused: () => void tokens++ };
       reply = ({ headers }) =>
@@ -275,9 +275,9 @@ for (const protocol of ["h2", "http/1.1"] as const) {
     });
 
     test("large objects on their way to a slow server do not delay other requests", async () => {
-      let go = (): void => {};
+      let proceed = (): void => {};
       gate = new Promise<void>((resolve) => {
-        go = resolve;
+        proceed = resolve;
       });
       reply = () => ({ text: "{}" });
       const transport = connect();
@@ -285,7 +285,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       const large = Array.from({ length: 8 }, () => transport.request({ method: "POST", path: "/large", body }));
       const others = Array.from({ length: 50 }, () => transport.request({ method: "GET", path: "/small" }));
       for (const { code } of await Promise.all(others)) assert.equal(code, 200);
-      go();
+      proceed();
       for (const { code } of await Promise.all(large)) assert.equal(code, 200);
     });
 

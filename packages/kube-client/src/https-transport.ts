@@ -5,12 +5,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { requestEntityTooLarge, type Status, StatusError } from "@purlin/kube-objects/errors";
 import { type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json";
 import type { ClusterAccess, Credentials } from "./cluster-access.ts";
-import { type HttpSession, openSession, type WireResponse } from "./http-session.ts";
+import { type HttpSession, openSession, type TlsOptions, type WireResponse } from "./http-session.ts";
 import type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";
 
 /** Options of {@link createHttpsTransport}. */
 export interface HttpsTransportOptions {
-  /** Who is calling, for the server's logs and as the default field manager. */
+  /** The user agent, for the server's logs and as the default field manager. */
   readonly userAgent?: string;
 }
 
@@ -35,13 +35,7 @@ export function createHttpsTransport(
   function sessionFor({ certPem, keyPem }: Credentials): HttpSession {
     const identity = `${certPem ?? ""}\n${keyPem ?? ""}`;
     if (session?.identity === identity) return session.http;
-    const http = openSession(base, {
-      ca: access.caPem,
-      cert: certPem,
-      key: keyPem,
-      servername: access.tlsServerName,
-      rejectUnauthorized: access.insecureSkipTlsVerify !== true,
-    });
+    const http = openSession(base, tlsOptionsOf(access, { certPem, keyPem }));
     session = { identity, http };
     return http;
   }
@@ -71,7 +65,7 @@ export function createHttpsTransport(
     }
   }
 
-  /** A refused token may have expired on the way; one more try with fresh credentials tells. */
+  /** A refused token may have expired on the way; one more try with fresh credentials decides. */
   async function sendAuthorized(request: KubeRequest): Promise<WireResponse> {
     const response = await sendOnce(request);
     if (response.code !== 401 || access.credentials.refused === undefined) return response;
@@ -105,8 +99,23 @@ function bodyText(body: JsonValue): string {
   return text;
 }
 
-function headersOf(
-  request: KubeRequest,
+/** What TLS needs to know for connections to an API server. */
+export function tlsOptionsOf(
+  { caPem, tlsServerName, insecureSkipTlsVerify }: ClusterAccess,
+  { certPem, keyPem }: Credentials,
+): TlsOptions {
+  return {
+    ca: caPem,
+    cert: certPem,
+    key: keyPem,
+    servername: tlsServerName,
+    rejectUnauthorized: insecureSkipTlsVerify !== true,
+  };
+}
+
+/** The headers of a request: what is sent, what is accepted, and who is calling. */
+export function headersOf(
+  request: Pick<KubeRequest, "accept" | "body" | "contentType">,
   credentials: Credentials,
   userAgent: string,
 ): Record<string, string | string[]> {
@@ -152,6 +161,17 @@ function parseBody(text: string, contentType: unknown): JsonValue {
   if (text === "") return null;
   if (!String(contentType ?? "").includes("json")) return text;
   return parseJson(text);
+}
+
+/** The error of a response whose body may be cut. */
+export function statusErrorOf(code: number, text: string): StatusError {
+  let body: JsonValue = null;
+  try {
+    body = parseJson(text);
+  } catch {
+    // The text itself is the message then.
+  }
+  return asStatusError(code, body, text);
 }
 
 /** A proxy in between may answer with something that is not a Status; its text is kept, cut to what a line can hold. */

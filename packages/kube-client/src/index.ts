@@ -27,9 +27,11 @@ export { type Informer, type InformerOptions, startInformer } from "./informer.t
 export { createInformerPool, type InformerLease, type InformerPool } from "./informer-pool.ts";
 export { accessFromKubeconfig, checkKubeconfig, type Kubeconfig, type KubeconfigOptions } from "./kubeconfig.ts";
 export type { CacheChange, IndexFunction } from "./object-cache.ts";
+export { openPortForward, type PortForwardTarget, portForwardPath } from "./port-forward.ts";
 export {
   isNoMatch,
   isNotServed,
+  isServed,
   NoMatchError,
   type RestMapper,
   type RestMapping,

@@ -210,14 +210,14 @@ test("list selects by namespace and labels, indexes follow changes", async () =>
   await informer.stop();
 });
 
-test("a late subscriber first hears of what is there", async () => {
+test("a late subscriber first gets an event for each object", async () => {
   const { reader, drained } = scripted([page([object("a", "1")], "5")], []);
   const informer = startInformer(reader, type);
   await drained;
-  const heard: string[] = [];
-  const stop = informer.subscribe(({ type: what }) => heard.push(what));
+  const changes: string[] = [];
+  const stop = informer.subscribe(({ type: what }) => changes.push(what));
   stop();
-  assert.deepEqual(heard, ["added"]);
+  assert.deepEqual(changes, ["added"]);
   await informer.stop();
 });
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
 import { isExpired, isGone, isTooLargeResourceVersion, isTooManyRequests } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "@purlin/kube-objects/object";
 import { matchesLabels, parseLabelSelector } from "@purlin/kube-objects/selector";
-import { backoffDelay, type Sleep, sleep } from "./backoff.ts";
 import type { KubeReader, ListOptions } from "./client.ts";
 import { type CacheChange, type IndexFunction, ObjectCache } from "./object-cache.ts";
 import { isNoMatch } from "./rest-mapper.ts";
@@ -38,7 +38,7 @@ export interface Informer {
   synced(signal?: AbortSignal): Promise<void>;
   /**
    * Resolves when the informer holds all objects of its type. Rejects when it could not list them, with the reason: the
-   * type may not be served, or no longer; the informer goes on trying, and asking makes it try at once.
+   * type may not be served, or no longer; the informer keeps trying, and a caller makes it try immediately.
    */
   ready(signal?: AbortSignal): Promise<void>;
   /**
@@ -57,7 +57,7 @@ export interface Informer {
 
 const pageSize = 500;
 const watchSeconds = 300;
-/** So many times in a row a server may ask for patience, seconds altogether, before that counts as a failure to list. */
+/** The number of times in a row that a server may ask to retry, seconds altogether, before that counts as a failure to list. */
 const patience = 5;
 
 /** Starts an informer: list, then watch, and again from where it was whenever the watch ends. */
@@ -182,7 +182,7 @@ class RunningInformer implements Informer {
     this.#isListDue = false;
     try {
       const { objects, version } = await this.#listPages();
-      for (const change of this.#cache.replace(objects)) this.#tell(change);
+      for (const change of this.#cache.replace(objects)) this.#notify(change);
       this.#resourceVersion = version;
     } catch (error) {
       this.#isListDue = true;
@@ -241,10 +241,10 @@ class RunningInformer implements Informer {
       return;
     }
     const object = this.#kept(event.object);
-    // First the objects, then the version: who reads the version finds the objects at least as new.
+    // First the objects, then the version: a reader of the version finds the objects at least as new.
     const change = event.type === "DELETED" ? this.#cache.remove(keyOf(object), object) : this.#cache.put(object);
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
-    this.#tell(change);
+    this.#notify(change);
   }
 
   #kept(object: KubeObject): KubeObject {
@@ -254,7 +254,7 @@ class RunningInformer implements Informer {
 
   #failed(error: unknown, failures: number): void {
     if (isNoMatch(error)) this.#empty();
-    // A server that is too busy, or has just begun to serve the type, says so: who waits can wait a little longer.
+    // A server that is too busy, or has just begun to serve the type, says so: callers can wait a little longer.
     const isPassing = isTooManyRequests(error) && failures < patience;
     if (!this.#isReady && !isPassing) {
       this.#attempt.reject(error);
@@ -268,7 +268,7 @@ class RunningInformer implements Informer {
     this.#isListDue = true;
     this.#resourceVersion = "";
     this.#isReady = false;
-    for (const change of this.#cache.replace([])) this.#tell(change);
+    for (const change of this.#cache.replace([])) this.#notify(change);
   }
 
   /** The delay grows with each failure, unless a caller waits. */
@@ -280,7 +280,7 @@ class RunningInformer implements Informer {
     this.#pausing = undefined;
   }
 
-  #tell(change: CacheChange | undefined): void {
+  #notify(change: CacheChange | undefined): void {
     if (change !== undefined) for (const handler of this.#handlers) handler(change);
   }
 
@@ -326,3 +326,20 @@ function selectObjects(
   }
   return selected;
 }
+
+/** Waits, or returns early when the signal aborts. */
+type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+const firstDelayMs = 200;
+const longestDelayMs = 30_000;
+
+/** How long to wait after this many failures in a row: doubling, up to half a minute, a little different each time. */
+export function backoffDelay(failures: number, random: () => number = Math.random): number {
+  const delayMs = Math.min(firstDelayMs * 2 ** Math.min(failures, 20), longestDelayMs);
+  return delayMs * (0.8 + 0.4 * random());
+}
+
+/** Waits by the clock. */
+export const sleep: Sleep = async (milliseconds, signal) => {
+  await delay(milliseconds, undefined, { signal }).catch(() => {});
+};

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { backoffDelay, sleep } from "./backoff.ts";
+import { backoffDelay, sleep } from "./informer.ts";
 import { ObjectCache } from "./object-cache.ts";
 
 const object = (name: string, resourceVersion: string, more: Partial<KubeObject> = {}): KubeObject => ({

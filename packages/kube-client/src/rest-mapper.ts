@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isNotFound } from "@purlin/kube-objects/errors";
+import { createErrorBrand, isNotFound } from "@purlin/kube-objects/errors";
 import type { TypeRef } from "@purlin/kube-objects/object";
 import type { KubeTransport } from "./transport.ts";
 
@@ -18,15 +18,15 @@ export class NoMatchError extends Error {
     super(`no matches for kind "${type.kind}" in version "${type.apiVersion}"`, options);
     this.name = "NoMatchError";
     this.type = type;
-    Object.defineProperty(this, noMatch, { value: true });
+    noMatch.mark(this);
   }
 }
 
-const noMatch = Symbol.for("purlin.dev/kube-client/no-match");
+const noMatch = createErrorBrand<NoMatchError>("purlin.dev/kube-client/no-match");
 
 /** Whether an error says that the server does not serve a type. */
 export function isNoMatch(error: unknown): error is NoMatchError {
-  return typeof error === "object" && error !== null && noMatch in error;
+  return noMatch.has(error);
 }
 
 /** Whether an error was caused by a kind that the API server does not serve, not yet or no longer. */
@@ -35,11 +35,22 @@ export function isNotServed(error: unknown): boolean {
   return false;
 }
 
-/** Finds out where the objects of a type live. */
+/** Whether the server serves a type. */
+export async function isServed(mapper: RestMapper, type: TypeRef, signal: AbortSignal): Promise<boolean> {
+  try {
+    await mapper.mapping(type, signal);
+    return true;
+  } catch (error) {
+    if (isNoMatch(error)) return false;
+    throw error;
+  }
+}
+
+/** Maps types to the REST paths of their objects. */
 export interface RestMapper {
   /** Throws a NoMatchError for a type the server does not serve. */
   mapping(type: TypeRef, signal?: AbortSignal): Promise<RestMapping>;
-  /** Forgets what was learnt about a group version, or about all of them. */
+  /** Drops the cached mappings of a group version, or all of them. */
   forget(apiVersion?: string): void;
 }
 

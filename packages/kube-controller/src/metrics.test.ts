@@ -25,7 +25,7 @@ test("an engine counts what it starts and stops, by controller and type", async 
   assert.equal(seen.get('engine_watches_stopped_total{controller="b",type="Claim"}'), "1");
 });
 
-test("a controller reports its queue and its reconciles under the names dashboards know", async () => {
+test("a controller reports its queue and its reconciles under the names that dashboards use", async () => {
   const registry = new Registry();
   const metrics = createEngineMetrics(registry).controller("c");
   metrics.started(10);
@@ -54,7 +54,7 @@ test("a controller reports its queue and its reconciles under the names dashboar
   for (const [name, value] of Object.entries(want)) assert.equal(seen.get(name), value, name);
 });
 
-test("a controller that has stopped is not shown at work any more, but what it did counts", async () => {
+test("a controller that has stopped is no longer shown at work, but what it did counts", async () => {
   const registry = new Registry();
   const metrics = createEngineMetrics(registry).controller("gone");
   metrics.started(1);
@@ -79,7 +79,7 @@ test("engines that share a registry share their series", async () => {
 
 test("without a registry nothing is counted", () => {
   const { controller, ...engine } = noEngineMetrics;
-  for (const tell of Object.values(engine)) tell("a", "b");
+  for (const record of Object.values(engine)) record("a", "b");
   const metrics = controller("c");
   metrics.added();
   metrics.reconciled("success", 1);

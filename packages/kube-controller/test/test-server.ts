@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests of controllers, here and in the packages above. Nothing that is shipped may import it.
 import { cpSync, rmSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { type ApiServerOptions, mastersGroup, startApiServer, type User } from "@purlin/kube-apiserver";
 import { serverDirectory } from "@purlin/kube-apiserver/testing";
 import { builtinKinds } from "@purlin/kube-builtin";
-import { createDirectTransport, createKubeClient, type KubeTransport } from "@purlin/kube-client";
+import {
+  createDirectTransport,
+  createInformerPool,
+  createKubeClient,
+  type InformerPool,
+  type KubeClient,
+  type KubeRequest,
+  type KubeTransport,
+} from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { installCrds } from "../src/crd/install-crds.ts";
+
+export { type CrdCase, immutableText, judgeCrdCase, nextNumber, undescribedFields } from "./judge-crd.ts";
 
 /** An API server that a test has to itself. */
 export interface TestServer {
@@ -83,6 +95,85 @@ async function startEmbedded(directory: string, options: EmbeddedOptions): Promi
     async stop() {
       await server.close();
       rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A transport, and every request that went through it. */
+interface RecordedRequests {
+  readonly transport: KubeTransport;
+  /** As `METHOD path`, watches included; a test may take lines away. */
+  readonly sent: string[];
+  /** Those that write, since the last call. */
+  takeWrites(): string[];
+}
+
+/** Notes every request before it is sent; several transports may share their list of writes. */
+export function recordRequests(inner: KubeTransport, writes: string[] = []): RecordedRequests {
+  const sent: string[] = [];
+  const noted = (request: KubeRequest): KubeRequest => {
+    const { method, path, query = {} } = request;
+    const line = `${method} ${path}${query["dryRun"] === undefined ? "" : " (dry run)"}`;
+    sent.push(line);
+    if (method !== "GET") writes.push(line);
+    return request;
+  };
+  const transport = {
+    ...inner,
+    request: (request: KubeRequest) => inner.request(noted(request)),
+    stream: (request: KubeRequest) => inner.stream(noted(request)),
+  };
+  return { transport, sent, takeWrites: () => writes.splice(0) };
+}
+
+// The garbage collector of a cluster looks for new kinds every half minute, and on a busy machine it may miss a turn.
+const patienceMs = 120_000;
+const pauseMs = 5;
+
+/** Looks again and again until there is something to see, and gives it. What a look throws counts as nothing. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  const end = performance.now() + patienceMs;
+  let failure: unknown;
+  for (;;) {
+    try {
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > end) throw new Error(`waited in vain: ${what}`, { cause: failure });
+    await delay(pauseMs);
+  }
+}
+
+/** An API server, a client that counts what it sends, and a pool of informers. */
+export interface EmbeddedCluster extends AsyncDisposable {
+  readonly client: KubeClient;
+  readonly informers: InformerPool;
+  /** The requests sent so far, as `METHOD path`. */
+  readonly sent: string[];
+  /** Those of them that write. */
+  writes(): string[];
+}
+
+/** Starts one; dispose of it in the end. */
+export async function startEmbeddedCluster(): Promise<EmbeddedCluster> {
+  const server = await startTestServer();
+  const { transport, sent } = recordRequests(server.connect());
+  const client = createKubeClient(transport);
+  const informers = createInformerPool(client);
+  return {
+    client,
+    informers,
+    sent,
+    writes: () => sent.filter((line) => !line.startsWith("GET ")),
+    async [Symbol.asyncDispose]() {
+      await informers.stop();
+      await client.close();
+      await server.stop();
     },
   };
 }

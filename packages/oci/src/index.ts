@@ -22,6 +22,7 @@ export {
   platformText,
 } from "./content/manifest.ts";
 export { isOciError, OciError } from "./content/oci-error.ts";
+export { createTarReader } from "./content/tar-reader.ts";
 
 // Blobs on disk:
 

@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type TempFolder, tempFolder } from "./temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 
 /** A folder in which functions find the SDK, with files by name. */
 export function functionProject(files: Readonly<Record<string, string>>): TempFolder {

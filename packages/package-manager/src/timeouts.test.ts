@@ -5,8 +5,15 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRegistryClient, type RegistryClient } from "@purlin/oci";
-import { caughtUp } from "../test/caught-up.ts";
-import { functionPackage, namespace, startPackageCluster } from "../test/package-cluster.ts";
+import {
+  caughtUp,
+  functionPackage,
+  namespace,
+  reconcilePackage,
+  reconcileRevision,
+  reconcileRuntime,
+  startPackageCluster,
+} from "../test/package-cluster.ts";
 import {
   applyPackage,
   conditionText,
@@ -16,7 +23,6 @@ import {
   revisions,
   serve,
 } from "../test/package-scene.ts";
-import { reconcilePackage, reconcileRevision, reconcileRuntime } from "../test/reconcile.ts";
 import { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
 import { packageTypes } from "./package-kinds.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";

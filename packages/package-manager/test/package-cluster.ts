@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,11 +7,15 @@ import { createInformerPool, createKubeClient, type KubeClient } from "@purlin/k
 import {
   type ClosableControllerClient,
   createControllerClient,
+  createReconciler,
   type EventRecorder,
   type EventText,
+  type ReconcileContext,
+  type ReconcileResult,
+  type ReconcilerDefinition,
 } from "@purlin/kube-controller";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import {
   buildImage,
   type ContentStore,
@@ -24,7 +27,12 @@ import {
 } from "@purlin/oci";
 import { packageCrds } from "../src/crds/package-crds.ts";
 import { createPackageClient } from "../src/fetch/package-client.ts";
+import { lockName } from "../src/lock/lock-store.ts";
+import { lockReconciler } from "../src/lock/reconciler.ts";
+import { packageReconciler } from "../src/manager/reconciler.ts";
 import type { PackageDeps } from "../src/package-deps.ts";
+import { revisionReconciler } from "../src/revision/reconciler.ts";
+import { runtimeReconciler } from "../src/runtime/reconciler.ts";
 
 export const namespace = "crossplane-system";
 
@@ -113,4 +121,71 @@ export async function startPackageCluster(features: Partial<PackageDeps["feature
 export function functionPackage(note: string, spec = "{}"): string {
   const annotations = `{note: ${JSON.stringify(note)}}`;
   return `apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-x, annotations: ${annotations}}\nspec: ${spec}\n`;
+}
+
+/** Waits until the caches that controllers read contain everything that is stored of some kinds. */
+export async function caughtUp(
+  cluster: Pick<PackageCluster, "kube" | "client">,
+  types: readonly TypeRef[],
+): Promise<void> {
+  for (const type of types) {
+    for (;;) {
+      const [live, cached] = [(await cluster.kube.list(type)).items, await cluster.client.list(type)];
+      if (versions(live) === versions(cached)) break;
+      await new Promise((go) => setImmediate(go));
+    }
+  }
+}
+
+function versions(objects: readonly KubeObject[]): string {
+  const versions = objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+  return versions.toSorted().join();
+}
+
+// One reconcile of one object, as the controllers of packages run it.
+
+/** Which object to reconcile, and for how long. */
+interface ReconcileCall {
+  readonly key: ObjectKey;
+  readonly stopping: AbortSignal;
+  readonly timeoutMs?: number | undefined;
+}
+
+function run<C extends ReconcileContext>(
+  definition: ReconcilerDefinition<C>,
+  { key, stopping, timeoutMs = definition.timeoutMs }: ReconcileCall,
+): Promise<ReconcileResult> {
+  return createReconciler({ ...definition, timeoutMs })(key, stopping);
+}
+
+export function reconcilePackage(
+  deps: Parameters<typeof packageReconciler>[0],
+  type: Parameters<typeof packageReconciler>[1],
+  call: ReconcileCall,
+): Promise<ReconcileResult> {
+  return run(packageReconciler(deps, type), call);
+}
+
+export function reconcileRevision(
+  deps: Parameters<typeof revisionReconciler>[0],
+  type: Parameters<typeof revisionReconciler>[1],
+  call: ReconcileCall,
+): Promise<ReconcileResult> {
+  return run(revisionReconciler(deps, type), call);
+}
+
+export function reconcileLock(
+  deps: Parameters<typeof lockReconciler>[0],
+  options: Parameters<typeof lockReconciler>[1],
+  call: Omit<ReconcileCall, "key">,
+): Promise<ReconcileResult> {
+  return run(lockReconciler(deps, options), { ...call, key: { name: lockName } });
+}
+
+export function reconcileRuntime(
+  deps: Parameters<typeof runtimeReconciler>[0],
+  runtime: Parameters<typeof runtimeReconciler>[1],
+  call: ReconcileCall,
+): Promise<ReconcileResult> {
+  return run(runtimeReconciler(deps, runtime), call);
 }

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CRDs of packages accept and refuse, for every API server they are applied to.
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import type { CrdCase } from "@purlin/kube-controller/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-
-/** An object, and what the server says. */
-export interface PackageCrdCase {
-  readonly reason: string;
-  readonly object: KubeObject;
-  /** Field and text of the refusal. Absent: accepted. */
-  readonly refused?: readonly [field: string, text: string];
-  /** Members of the stored object, by path. */
-  readonly stored?: Readonly<Record<string, JsonValue | undefined>>;
-}
 
 let made = 0;
 
@@ -26,7 +17,7 @@ const qualified =
 const digest = `sha256:${"0a".repeat(32)}`;
 const revision = { desiredState: "Active", image: "reg.io/fn:v1", revision: 1 };
 
-const references: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
+const references: Readonly<Record<string, CrdCase>> = Object.fromEntries(
   ["localhost:5000/x:v1", "fn:v1", "org/fn:v1", "reg.io/fn", "reg.io:v1", "reg.io/fn:", "reg.io/fn@md5:1"].map(
     (reference) => [
       `Reference ${reference}`,
@@ -39,7 +30,7 @@ const references: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
   ),
 );
 
-const accepted: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
+const accepted: Readonly<Record<string, CrdCase>> = Object.fromEntries(
   [
     "127.0.0.1:5000/x:v1",
     "reg.io/fn:v1",
@@ -53,7 +44,7 @@ const accepted: Readonly<Record<string, PackageCrdCase>> = Object.fromEntries(
 );
 
 /** All of them. */
-export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
+export const packageCrdCases: Readonly<Record<string, CrdCase>> = {
   ...references,
   ...accepted,
   Defaults: {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControllerClient } from "@purlin/kube-controller";
-import { findStatusError, isInvalid, textOf } from "@purlin/kube-objects/errors";
+import { textOf } from "@purlin/kube-objects/errors";
 import {
   isJsonObject,
   type JsonObject,
@@ -9,7 +9,15 @@ import {
   parseJson,
   printJson,
 } from "@purlin/kube-objects/json";
-import { annotationOf, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
+import {
+  annotationOf,
+  type KubeObject,
+  keyOf,
+  lastAppliedAnnotation,
+  type ObjectKey,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
+import { refusalOf } from "./overlay/overlay-entry.ts";
 import type { PlanError } from "./plan/plan.ts";
 import type { ApplyStage } from "./settle/run-pass.ts";
 
@@ -30,7 +38,6 @@ export type ApplyAs =
 
 /** The manager of objects that nothing has applied before. */
 const defaultManager = "purlin-apply";
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The stages of a change set. An object that is refused keeps none of the others from being applied. */
 export function applyStages(changes: ChangeSet, onError: (error: PlanError) => void): readonly ApplyStage[] {
@@ -57,7 +64,7 @@ export function applyStages(changes: ChangeSet, onError: (error: PlanError) => v
 function problemOf({ kind, metadata }: KubeObject, error: unknown): PlanError {
   return {
     text: `${kind} ${placeOf({ namespace: metadata.namespace, name: metadata.name ?? metadata.generateName ?? "" })}: ${textOf(error)}`,
-    isInvalid: isWrongInput(error),
+    isInvalid: refusalOf(error).isInvalid,
   };
 }
 
@@ -76,7 +83,7 @@ async function applyOne(
     return;
   }
   const current = await client.get(object, keyOf(object));
-  const before = current && annotationOf(current, lastApplied);
+  const before = current && annotationOf(current, lastAppliedAnnotation);
   const isKubectl = applyAs.mode === "kubectl" || (applyAs.mode === "auto" && before !== undefined);
   if (current !== undefined && isKubectl) {
     const patch = threeWayPatch(parsed(before), object as JsonObject, current as JsonObject);
@@ -137,11 +144,4 @@ function managerOf(current: KubeObject | undefined): string {
     size: printJson(entry.fieldsV1 ?? {}).length,
   }));
   return sized.sort((a, b) => b.size - a.size)[0]?.manager ?? defaultManager;
-}
-
-/** Whether the server refuses what was given, and not the request for it. */
-function isWrongInput(error: unknown): boolean {
-  return (
-    isInvalid(error) || findStatusError(error)?.status.code === 400 || textOf(error).includes("typed patch object")
-  );
 }

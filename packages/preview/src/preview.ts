@@ -22,6 +22,8 @@ export interface PreviewOptions {
   /** A client whose transport refuses to change anything: see guardTransport. */
   readonly client: KubeClient;
   readonly changes: ChangeSet;
+  /** What the preview needs with and without the change set: functions that run elsewhere, and their credentials. */
+  readonly sharedStages?: readonly ApplyStage[] | undefined;
   /** Changes of function sources, applied before anything else. */
   readonly functionStages: readonly ApplyStage[];
   readonly functions: (client: ControllerClient) => PassFunctions;
@@ -40,6 +42,8 @@ export interface PreviewOptions {
   readonly maxDepth?: number | undefined;
   /** Once it is aborted the plan is built from the composite resources that are finished. */
   readonly deadline?: AbortSignal | undefined;
+  /** What to do when the deadline passes; for the flags of `purlin diff` unless given. */
+  readonly deadlineAdvice?: string | undefined;
   /** Also runs composite resources with a Manual update policy, as if they moved to the new revision. */
   readonly includesManual?: boolean | undefined;
   /** Runs everything twice, and marks what differs. */
@@ -69,12 +73,12 @@ async function previewOnce(
   options: PreviewOptions,
   live: LiveReads,
 ): Promise<{ readonly plan: Plan; readonly changed: readonly string[] }> {
-  const { changes, signal } = options;
+  const { changes, signal, sharedStages = [] } = options;
   const errors: PlanError[] = [];
   const steps = createStepRecord();
   const roots = (pass: Pass) => rootsOf(pass, changes, options.roots);
   const shared = { ...options, live, roots };
-  const unchanged = { ...shared, functions: options.baselineFunctions ?? options.functions, stages: [] };
+  const unchanged = { ...shared, functions: options.baselineFunctions ?? options.functions, stages: sharedStages };
   // Secrets that either pass sees are hidden in the texts of both.
   await using baseline = options.baseline ? await runPass(unchanged) : undefined;
   // Nothing is finished while it is unknown what would happen anyway.
@@ -82,7 +86,8 @@ async function previewOnce(
     throw new Error(baseline?.engine.waitsFor().join("; ") ?? "", { cause: options.deadline.reason });
   const moved = new Set<string>();
   const moving = options.includesManual === true ? [movePinned(changes, moved)] : [];
-  const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error)), ...moving];
+  const applying = applyStages(changes, (error) => errors.push(error));
+  const stages = [...sharedStages, ...options.functionStages, ...applying, ...moving];
   const functions = (client: ControllerClient): PassFunctions => steps.recording(options.functions(client));
   const chosen = async (pass: Pass): Promise<readonly KubeObject[]> => {
     const found = await roots(pass);
@@ -95,7 +100,7 @@ async function previewOnce(
   await using again = isRepeated
     ? await runPass({ ...shared, stages: repeated(options, moved), appliesHeld: true })
     : undefined;
-  errors.push(...unfinishedErrors(candidate));
+  errors.push(...unfinishedErrors(candidate, options.deadlineAdvice));
   for (const pass of [baseline, candidate]) if (pass !== undefined) await judgeFinalForms(pass.overlay, signal);
   const changed = await live.changedSince(signal);
   const mask = new Mask();
@@ -129,18 +134,20 @@ function unmatchedText(name: string): string {
 
 /** The stages of a second run; what the first one reported is not reported again. */
 function repeated(
-  { functionStages, changes, includesManual }: PreviewOptions,
+  { sharedStages = [], functionStages, changes, includesManual }: PreviewOptions,
   moved: Set<string>,
 ): readonly ApplyStage[] {
   const moving = includesManual === true ? [movePinned(changes, moved)] : [];
-  return [...functionStages, ...applyStages(changes, () => {}), ...moving];
+  return [...sharedStages, ...functionStages, ...applyStages(changes, () => {}), ...moving];
 }
 
-function unfinishedErrors({ engine }: Pass): readonly PlanError[] {
+const usualAdvice = "raise --timeout, or preview less at once with --xr";
+
+function unfinishedErrors({ engine }: Pass, advice = usualAdvice): readonly PlanError[] {
   const count = engine.unfinished.size;
   if (count === 0) return [];
   const calls = engine.waitsFor().join("; ");
   const waiting = calls === "" ? "" : ` (${calls})`;
-  const text = `the timeout passed: ${count} ${count === 1 ? "object is" : "objects are"} not finished${waiting}: raise --timeout, or preview less at once with --xr`;
+  const text = `the timeout passed: ${count} ${count === 1 ? "object is" : "objects are"} not finished${waiting}: ${advice}`;
   return [{ text, isInvalid: false }];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
+import { aborted, type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import {
   type ControllerEngine,
@@ -198,9 +198,4 @@ function needsReconcile(change: {
     JSON.stringify([now.annotations, now.labels, now.finalizers]) !==
       JSON.stringify([then.annotations, then.labels, then.finalizers])
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -104,7 +104,7 @@ describe("a runner", () => {
   const severity = (one: Severity) => async () =>
     create(RunFunctionResponse, { results: [{ severity: one, message: "m" }] });
 
-  test("tells fatal results from others, and errors from both", async () => {
+  test("fatal results, other results and errors are counted apart", async () => {
     assert.deepEqual((await run(severity(Severity.SEVERITY_WARNING))).numbers, [1, 0, 0]);
     assert.deepEqual((await run(severity(Severity.SEVERITY_FATAL))).numbers, [1, 0, 1]);
     const failed = await run(() => Promise.reject(new Error("unreachable")));

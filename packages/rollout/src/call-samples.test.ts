@@ -44,7 +44,7 @@ test("after the clock went back, calls from before that are not taken for calls 
   assert.equal(samples.numbers(["f-1"], 500).calls, 1);
 });
 
-test("an answer of the cache says nothing about how long the function takes", async () => {
+test("an answer of the cache is not a measure of the function's duration", async () => {
   const samples = createCallSamples(clock.now);
   const cached: FunctionRunner = {
     async run(_, __, { observer }) {

@@ -129,7 +129,7 @@ describe("on which revision a composite resource is", () => {
     assert.deepEqual(await sides({ change: on("f-2") }), [true, true]);
   });
 
-  test("this process knows it before the status", async () => {
+  test("this process has it before the status", async () => {
     assert.deepEqual(await sides({ ran: { "f/uid-app-0": "f-2" } }), [true, false]);
     assert.deepEqual(await sides({ change: on("f-2"), ran: { "f/uid-app-0": "f-1" } }), [false, true]);
     assert.deepEqual(

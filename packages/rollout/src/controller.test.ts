@@ -98,7 +98,7 @@ test("a rollout that has ended costs nothing and keeps its numbers; its composit
   assert.equal(numberAt(kept, ["status", "composites", "total"]), 40);
   cluster.remove("FunctionRollout", "old");
   await reconcile("old");
-  assert.deepEqual(cluster.woken, ["app-0", "app-1", "app-2"], "they are on the candidate, and resolve anew");
+  assert.deepEqual(cluster.woken, ["app-0", "app-1", "app-2"], "they are on the candidate, and resolve again");
 });
 
 test("a gate does not take a revision that does not exist for a healthy one", async () => {

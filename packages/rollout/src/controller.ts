@@ -89,7 +89,7 @@ interface Shell {
   gone(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult>;
   /** The rollouts that a revision concerns. */
   rolloutsOf(change: CacheChange): readonly ObjectKey[];
-  /** A rollout, and ended ones of the same function or Composition, which may not decide any more. */
+  /** A rollout, and ended ones of the same function or Composition, which may no longer decide. */
   rolloutsBeside(change: CacheChange): readonly ObjectKey[];
 }
 
@@ -140,7 +140,7 @@ function createShell(deps: RolloutDeps): Shell {
   };
 }
 
-interface ShellParts extends RolloutDeps {
+interface ShellDeps extends RolloutDeps {
   readonly metrics: RolloutMetrics;
   readonly external: ExternalGates;
   readonly mover: Mover;
@@ -151,7 +151,7 @@ interface ShellParts extends RolloutDeps {
 }
 
 /** Drops what is only of use to a rollout that moves something. */
-function forget(rollout: string, { uid, buckets }: Memory, parts: ShellParts): void {
+function forget(rollout: string, { uid, buckets }: Memory, parts: ShellDeps): void {
   buckets.clear();
   parts.claims.release(rollout);
   parts.external.forget(uid);
@@ -163,13 +163,13 @@ function forget(rollout: string, { uid, buckets }: Memory, parts: ShellParts): v
 
 function rowsOf(
   { uid, buckets, plan, state }: Memory,
-  { client, samples }: ShellParts,
+  { client, samples }: ShellDeps,
   signal: AbortSignal,
 ): Promise<readonly CompositeRow[]> {
   return collectComposites({ client, plan, state, rolloutUid: uid, samples, buckets, signal });
 }
 
-async function reconcile(context: ReconcileContext, parts: ShellParts): Promise<ReconcileResult> {
+async function reconcile(context: ReconcileContext, parts: ShellDeps): Promise<ReconcileResult> {
   const rollout = context.stored.object;
   if (isDeleted(rollout)) return {};
   const { clock, client, memories, mover, metrics, claims } = parts;
@@ -209,7 +209,7 @@ async function reconcile(context: ReconcileContext, parts: ShellParts): Promise<
 }
 
 /** The other rollouts, without those that cannot start before a person edits them. */
-async function othersOf({ stored, signal }: ReconcileContext, { client }: ShellParts): Promise<readonly RolloutView[]> {
+async function othersOf({ stored, signal }: ReconcileContext, { client }: ShellDeps): Promise<readonly RolloutView[]> {
   const { uid } = stored.object.metadata;
   const others = (await client.list(rolloutType, { signal })).filter(({ metadata }) => metadata.uid !== uid);
   const isIdle = (one: KubeObject): boolean =>
@@ -218,7 +218,7 @@ async function othersOf({ stored, signal }: ReconcileContext, { client }: ShellP
 }
 
 /** A rollout that has ended keeps its status; only its generation and newer revisions are observed. */
-async function settle(context: ReconcileContext, memory: Memory, parts: ShellParts): Promise<ReconcileResult> {
+async function settle(context: ReconcileContext, memory: Memory, parts: ShellDeps): Promise<ReconcileResult> {
   const rollout = context.stored.object;
   const { plan, state } = memory;
   const rolloutName = rollout.metadata.name ?? "";
@@ -250,7 +250,7 @@ interface Question {
   readonly plan: RolloutPlan;
   readonly state: RolloutState;
   readonly context: ReconcileContext;
-  readonly parts: ShellParts;
+  readonly parts: ShellDeps;
 }
 
 async function sidesOf({

@@ -2,7 +2,7 @@
 // What stops a rollout, and what a person has to do each time it stops.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { broken, calm, first, minute, plan, world } from "../test/decide-world.ts";
+import { broken, calm, first, minute, plan, world } from "../test/memory-cluster.ts";
 import { decide } from "./decide.ts";
 import type { CallNumbers } from "./gates.ts";
 import { type RolloutState, readState, statusFields } from "./state.ts";
@@ -29,7 +29,7 @@ test("without its stable revision a rollout stops where it is: there is nothing 
   assert.equal(lost.state.phase, "Paused");
   assert.equal(lost.state.threshold, started.threshold);
   assert.equal(lost.decision?.reason, "RevisionLost");
-  assert.match(lost.decision?.message ?? "", /stable revision "f-1" is not active/);
+  assert.match(lost.decision?.message ?? "", /stable revision "f-1" is no longer active/);
   const candidate = decide(spec, started, world(minute, { lost: ["f-2"] }));
   assert.equal(candidate.state.phase, "RollingBack");
 });
@@ -46,7 +46,7 @@ test("one approval never counts for two steps: names must differ, also from thos
 
 const none: CallNumbers = { calls: 0, errors: 0, fatals: 0, p95Ms: undefined };
 
-/** Goes through two steps; the stable revision is not called any more in the second one. The state is stored in between. */
+/** Goes through two steps; the stable revision is no longer called in the second one. The state is stored in between. */
 function throughLastStep(candidateP95Ms: number): RolloutState {
   const healthGates = [{ type: "CallDuration", maxIncrease: "0.5" }];
   const spec = plan({ steps: [{ percent: 50 }, { percent: 100 }], healthGates });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { broken, first, minute, plan, world } from "../test/decide-world.ts";
+import { broken, first, minute, plan, world } from "../test/memory-cluster.ts";
 import { decide } from "./decide.ts";
 import { type RolloutState, readState, statusFields } from "./state.ts";
 

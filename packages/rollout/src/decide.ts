@@ -12,7 +12,7 @@ export interface Observation {
   readonly jumpMs: number;
   /** The revisions, or why there are none. Only asked until they are frozen. */
   readonly sides: SidesFound;
-  /** The names of frozen revisions that do not exist or are not active any more. */
+  /** The names of frozen revisions that do not exist or are no longer active. */
   readonly lost: readonly string[];
   readonly composites: CompositeNumbers;
   /** The lowest bucket of all composite resources; undefined when there are none. */
@@ -247,8 +247,8 @@ function loseRevisions(plan: RolloutPlan, before: RolloutState, seen: Observatio
   const stable = before.frozen.map((one) => one.stable).find((one) => seen.lost.includes(one));
   const message =
     stable === undefined
-      ? `revisions are not active any more: ${seen.lost.join(", ")}`
-      : `the stable revision "${stable}" is not active any more, and nothing can move back: activate it again, then resume or abort the rollout`;
+      ? `revisions are no longer active: ${seen.lost.join(", ")}`
+      : `the stable revision "${stable}" is no longer active, and nothing can move back: activate it again, then resume or abort the rollout`;
   return fail(before, seen, {
     plan,
     reason: "RevisionLost",
@@ -353,9 +353,7 @@ function fail(
 
 function finishRollback(before: RolloutState, { now, leftBehind }: Observation): Outcome {
   const isOver = leftBehind === 0 || now - (before.stepStartedAt ?? now) >= rollbackMs;
-  if (!isOver) {
-    return { state: before, decision: undefined };
-  }
+  if (!isOver) return { state: before, decision: undefined };
   const rest = leftBehind === 0 ? "all composite resources are" : `all but ${leftBehind} composite resources are`;
   const state: RolloutState = { ...before, phase: "RolledBack", completedAt: now };
   const message = `${rest} back on the stable revision: ${before.reason}: ${before.message}`;

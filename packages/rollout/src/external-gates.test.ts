@@ -147,7 +147,7 @@ describe("when a gate is asked", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("an answer that was not renewed for three intervals says nothing any more", async () => {
+  test("an answer that was not renewed for three intervals no longer counts", async () => {
     const { clock, look } = bench(fine);
     await look(webhook);
     clock.time += 3 * 30_000 + 10_000;

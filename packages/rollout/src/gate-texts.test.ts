@@ -2,7 +2,7 @@
 // The texts of gates, which conditions and events show, and their limits.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { world } from "../test/decide-world.ts";
+import { world } from "../test/memory-cluster.ts";
 import { type CallNumbers, type GateResult, type GateSamples, judge } from "./gates.ts";
 import { readPlan } from "./plan.ts";
 

@@ -170,7 +170,7 @@ test("a failed comparison names composite resources", () => {
   assert.match(judge(gate(diff), samples(shadow(10, 3))).message, /10 compared: 3 delete.*delete: ns\/gold-1, …/);
 });
 
-test("Prometheus and webhooks are asked over HTTP; errors and odd answers are unknown", async () => {
+test("Prometheus and webhooks are queried over HTTP; errors and invalid answers are unknown", async () => {
   const answers: Record<string, unknown> = {
     "/api/v1/query?query=up": { data: { resultType: "vector", result: [{ value: [1, "0.5"] }] } },
     "/api/v1/query?query=many": { data: { resultType: "vector", result: [{ value: [1, "1"] }, { value: [1, "2"] }] } },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { RolloutView } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { plan } from "../test/decide-world.ts";
+import { plan } from "../test/memory-cluster.ts";
 import type { CompositeRow } from "./composites.ts";
 import { createMover } from "./mover.ts";
 import { createJumpDetector, createOutageWatch } from "./observe.ts";
@@ -71,6 +71,22 @@ describe("waking", () => {
     assert.equal(moves({ ...all, currentStep: 1, phase: "RollingBack" }), 1);
     forget("r");
     assert.equal(moves(all), 1);
+  });
+
+  test("the wakes of composite resources that came and went are forgotten when there are 200,000", () => {
+    const { move, take, pass } = mover();
+    const rowsAt = (first: number, count: number) => Array.from({ length: count }, (_, at) => row(`x${first + at}`));
+    const moved = (rows: readonly CompositeRow[]): number => {
+      move("r", { rows, state: all, shadow: undefined });
+      return take().length;
+    };
+    assert.equal(moved(rowsAt(0, 200_000)), 200_000);
+    assert.equal(moved(rowsAt(0, 1)), 0, "as many as are remembered");
+    assert.equal(moved(rowsAt(200_000, 1)), 1);
+    // Without the bound, one that was woken would not be woken again before its time.
+    pass(1);
+    assert.equal(moved(rowsAt(0, 1)), 1, "one too many: all are forgotten, and woken once more");
+    assert.equal(moved(rowsAt(0, 1)), 0);
   });
 
   test("nothing moves before revisions are frozen", () => {

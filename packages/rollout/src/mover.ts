@@ -7,13 +7,13 @@ import { isEnded, type RolloutState } from "./state.ts";
 
 /** Wakes the composite resources that a rollout waits for. */
 export interface Mover {
-  move(rolloutUid: string, world: MoverWorld): void;
+  move(rolloutUid: string, input: MoverInput): void;
   /** Wakes all of these that the candidate ran for. */
   wake(rolloutUid: string, rows: readonly CompositeRow[]): void;
   forget(rolloutUid: string): void;
 }
 
-interface MoverWorld {
+interface MoverInput {
   readonly rows: readonly CompositeRow[];
   readonly state: RolloutState;
   readonly shadow: ShadowSource | undefined;

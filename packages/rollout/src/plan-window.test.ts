@@ -2,7 +2,7 @@
 // Maintenance windows in a time zone, on the days on which its clocks change.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plan } from "../test/decide-world.ts";
+import { plan } from "../test/memory-cluster.ts";
 
 const zone = "Europe/Vienna";
 /** The minutes of a day, in UTC, at which a window is open, as ranges. */
@@ -58,9 +58,7 @@ const rows: readonly (readonly [
   ],
 ];
 
-for (const [title, day, window, want] of rows) {
-  test(title, () => assert.deepEqual(openOn(day, window), want));
-}
+for (const [title, day, window, want] of rows) test(title, () => assert.deepEqual(openOn(day, window), want));
 
 test("a time that the clocks skip opens no second window, and one that they show twice opens at least once", () => {
   const skipped = openOn("2026-03-29", { schedule: "30 2 * * *", duration: "30m", timeZone: zone });

@@ -2,6 +2,7 @@
 
 import { parseCron, parseGoDuration } from "@purlin/base";
 import { bucketCount } from "@purlin/function-runner";
+import { repeatsIn } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt, objectAt, stringAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 
@@ -130,7 +131,8 @@ function durationAt(object: JsonObject, field: string, otherwise: number): numbe
 /** An approval names one step. */
 function nameProblem(steps: readonly PlanStep[]): string | undefined {
   const names = steps.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const isRepeated = repeatsIn(names);
+  const twice = names.find((_, index) => isRepeated(index));
   return twice === undefined ? undefined : `spec.steps: two steps are named "${twice}": rename one of them`;
 }
 

@@ -91,7 +91,7 @@ async function startRollout(context: ReconcileContext, deps: RolloutDeps, templa
   if (current === undefined || annotationOf(current, withheldAnnotation) !== policyMark) return {};
   const found = await attempt(steps.template, () => client.get(rolloutTemplateType, { name: template }, { signal }));
   if (found === undefined) {
-    const message = `FunctionRolloutTemplate "${template}" does not exist: the previous revision goes on serving`;
+    const message = `FunctionRolloutTemplate "${template}" does not exist: the previous revision continues to serve`;
     await report(context, deps, { status: "False", reason: "TemplateNotFound", message });
     return {};
   }

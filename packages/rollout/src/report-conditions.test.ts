@@ -4,8 +4,7 @@ import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { plan } from "../test/decide-world.ts";
-import { rolloutOf } from "../test/memory-cluster.ts";
+import { plan, rolloutOf } from "../test/memory-cluster.ts";
 import { createRolloutMetrics, supersededType, withState } from "./report.ts";
 import { type RolloutState, readState } from "./state.ts";
 

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conditionOf, conditionsOf, type KubeObject, numberAt } from "@purlin/kube-objects/object";
-import { first, plan } from "../test/decide-world.ts";
-import { rolloutOf } from "../test/memory-cluster.ts";
+import { first, plan, rolloutOf } from "../test/memory-cluster.ts";
 import { withState } from "./report.ts";
 import type { RolloutState } from "./state.ts";
 

@@ -102,9 +102,7 @@ class World {
       this.cluster.put({ ...revision, metadata });
       this.rollOut({ candidate: { functionRevisionRef: { name } } });
     } else {
-      if (how < 0.8 && live.length === 0) {
-        await this.lookAt(this.rollOut({}));
-      }
+      if (how < 0.8 && live.length === 0) await this.lookAt(this.rollOut({}));
       this.cluster.put(functionRevision(number));
     }
     if (this.chance(0.3)) this.broken.add(name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, Log } from "@purlin/base";
 import type { InformerPool } from "@purlin/kube-client";
-import type { ControllerClient, EventRecorder } from "@purlin/kube-controller";
-import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { type ControllerClient, type EventRecorder, writeStatus } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** What all simulated controllers work with. */
 export interface SimulatorDeps {
@@ -15,18 +15,17 @@ export interface SimulatorDeps {
 }
 
 /** Set on every object that the simulator creates, and on its events. */
-const simulatedAnnotation = "purlin.dev/simulated";
+export const simulatedAnnotation = "purlin.dev/simulated";
 export const simulatedMark: Readonly<Record<string, string>> = { [simulatedAnnotation]: "true" };
 
 /** The field manager of the controllers whose work is simulated. */
 export const fieldManager = "kube-controller-manager";
 
-/** Stores a status, and annotations that go with it; sends nothing when both are stored already. */
+/** Stores a status; sends nothing when it is stored already. */
 export async function storeStatus(
   { client }: Pick<SimulatorDeps, "client">,
   before: KubeObject,
   status: JsonObject,
 ): Promise<KubeObject> {
-  if (jsonEqual(memberAt(before, ["status"]) ?? {}, status)) return before;
-  return client.update({ ...before, status }, { subresource: "status", fieldManager });
+  return writeStatus(client, { before, after: { ...before, status }, fieldManager });
 }

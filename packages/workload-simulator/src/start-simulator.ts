@@ -28,7 +28,7 @@ const docs: KindDocs = {
     "spec.match.podSelector": "Labels of the Pods, as a label selector.",
     "spec.readyAfter": "Time from the start of a container until it is ready, such as 5s.",
     "spec.outcome":
-      'What becomes of the containers: Running, ImagePullBackOff, CrashLoopBackOff, OOMKilled, Pending, or "exit N" with an exit code.',
+      'The state of the containers: Running, ImagePullBackOff, CrashLoopBackOff, OOMKilled, Pending, or "exit N" with an exit code.',
     "spec.outcomeAfter": "Time from the start of a container until it exits, such as 30s.",
   },
 };

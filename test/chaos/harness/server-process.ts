@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { load } from "js-yaml";
-import { purlinCommand } from "../../../packages/cli/test/purlin-command.ts";
+import { purlinCommand } from "../../../packages/cli/test/spawn-purlin.ts";
 import type { Target } from "../../conformance/harness/wire.ts";
 
 /** How to run the server. */
@@ -30,7 +30,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly ready: Promise<Target>;
   /** Everything it has complained about so far; all of it once it has ended and `ready` has failed. */
   complaints(): string;
-  /** Waits until it has complained so: what it said before it was ready may be heard after that. */
+  /** Waits until it has printed this error: its output before it was ready may arrive after that. */
   complained(pattern: RegExp, otherwise?: string): Promise<void>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
@@ -65,7 +65,7 @@ export function startServer(options: ServerOptions): ServerProcess {
     });
   }
   const ready = untilReady(child, said, directory);
-  // Those who kill it before it serves do not ask.
+  // Not awaited by tests that kill it before it serves.
   ready.catch(() => {});
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode === null && child.signalCode === null) {

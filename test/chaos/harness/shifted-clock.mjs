@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded into a server before anything else: every SIGUSR2 sets its clock back by a day. Timers go on, as they do on a real machine.
+// Loaded into a server before anything else: every SIGUSR2 sets its clock back by a day. Timers continue, as they do on a real machine.
 import process from "node:process";
 
 const RealDate = Date;

@@ -9,6 +9,7 @@ import { compactionCases } from "./compaction.ts";
 import { containerWarningCases } from "./container-warnings.ts";
 import { contentTypeCases } from "./content-types.ts";
 import { conversionCases } from "./conversion.ts";
+import { storedConversionCases } from "./conversion-stored.ts";
 import { crdRefusalCases } from "./crd-refusals.ts";
 import { crdCases } from "./crds.ts";
 import { createCases } from "./create.ts";
@@ -28,6 +29,7 @@ import { objectRulesCases } from "./object-rules.ts";
 import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
 import { pathCases } from "./paths.ts";
+import { podSecurityCases } from "./pod-security.ts";
 import { policyCases } from "./policies.ts";
 import { policyTypeCases } from "./policy-types.ts";
 import { programCases } from "./programs.ts";
@@ -72,6 +74,7 @@ export const allCases: readonly Case[] = [
   ...managedFieldsCases,
   ...limitCases,
   ...volumeCases,
+  ...podSecurityCases,
   ...scaleCases,
   ...kindRulesCases,
   ...containerWarningCases,
@@ -85,6 +88,7 @@ export const allCases: readonly Case[] = [
   ...webhookMatchingCases,
   ...foundObjectCases,
   ...conversionCases,
+  ...storedConversionCases,
   ...mutatingPolicyCases,
   ...policyCases,
   ...policyTypeCases,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion webhooks of CRDs: what they are asked, what they may change, and what becomes of those that fail.
+// Conversion webhooks of CRDs: their requests, the changes that they may make, and the effect of failures.
 import { setTimeout as delay } from "node:timers/promises";
 import { type Case, scenario } from "../harness/case.ts";
 import { crds, ownCrd, ownGroup, ownWidgets, withCrd } from "../harness/fixtures.ts";
@@ -8,9 +8,9 @@ import type { Session } from "../harness/session.ts";
 import { smallCrd } from "../harness/small-crd.ts";
 import { startWebhook, type WebhookServer } from "../harness/webhook-server.ts";
 
-const text: Loose = { type: "string" };
+export const text: Loose = { type: "string" };
 
-function version(name: string, fields: Loose, more: Loose = {}): Loose {
+export function version(name: string, fields: Loose, more: Loose = {}): Loose {
   const status = { type: "object", properties: { seen: text } };
   const properties = { spec: { type: "object", properties: fields }, status };
   return {
@@ -24,7 +24,7 @@ function version(name: string, fields: Loose, more: Loose = {}): Loose {
 }
 
 /** Two versions: an address in one field, and in two. */
-function crdOf(s: Session, hook: WebhookServer, clientConfig: Loose = { url: `${hook.url}/convert` }): Loose {
+export function crdOf(s: Session, hook: WebhookServer, clientConfig: Loose = { url: `${hook.url}/convert` }): Loose {
   return smallCrd(
     s,
     {},
@@ -56,7 +56,7 @@ function converted(object: Loose, apiVersion: string): Loose {
 
 const succeeded = { status: "Success" };
 
-function answerTo(review: Loose, change: (object: Loose) => Loose = (object) => object): Loose {
+export function answerTo(review: Loose, change: (object: Loose) => Loose = (object) => object): Loose {
   const { uid, desiredAPIVersion, objects } = review.request;
   const convertedObjects = objects.map((object: Loose) => change(converted(object, desiredAPIVersion)));
   return {
@@ -114,14 +114,18 @@ const answers: Readonly<Record<string, (review: Loose) => Loose>> = {
   }),
 };
 
-async function startConverter(s: Session): Promise<WebhookServer> {
+export async function startConverter(s: Session): Promise<WebhookServer> {
   return startWebhook(s, (review) => {
     const [first] = review.request.objects;
     return (answers[first?.metadata?.labels?.case] ?? answerTo)(review);
   });
 }
 
-const object = (s: Session, name: string, { v, ...more }: { v: string; spec: Loose; metadata?: Loose }): Loose => ({
+export const object = (
+  s: Session,
+  name: string,
+  { v, ...more }: { v: string; spec: Loose; metadata?: Loose },
+): Loose => ({
   apiVersion: `${ownGroup(s)}/${v}`,
   kind: "Widget",
   ...more,
@@ -137,9 +141,10 @@ export const conversionCases: readonly Case[] = [
   scenario("conversion webhook", async (s) => {
     const hook = await startConverter(s);
     await withCrd(s, crdOf(s, hook));
-    await s.post(ownWidgets(s), object(s, "a", { v: "v1", spec: { address: "a:1" } }));
-    // The caches of the reference convert what they see.
-    await delay(300);
+    const { body: made } = await s.post(ownWidgets(s), object(s, "a", { v: "v1", spec: { address: "a:1" } }));
+    // The cache of the reference for v2 converts each object once, when it sees it: this list waits until it has seen this one.
+    const since = `resourceVersion=${made.metadata.resourceVersion}&resourceVersionMatch=NotOlderThan`;
+    await s.get(`${ownWidgets(s, "", "v2")}?${since}`, { quiet: true });
     hook.reviews.length = 0;
     await s.get(ownWidgets(s, "a"));
     s.note("calls for the stored version", hook.reviews.length);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subresources of Pods and CertificateSigningRequests that change a part of the object.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { signingRequestProblem } from "../../../packages/certificates/src/index.ts";
+import { uriProblem } from "../../../packages/kube-builtin/src/checks/addresses.ts";
 import { type Case, scenario } from "../harness/case.ts";
-import { core } from "../harness/fixtures.ts";
+import { core, ownWidget, ownWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
+import { withSpec } from "../harness/spec-crd.ts";
 
 const amounts = (cpu: string, memory = "64Mi"): Loose => ({ requests: { cpu, memory }, limits: { cpu: "2", memory } });
 const main = { name: "c", image: "i", resources: amounts("1") };
@@ -21,7 +26,73 @@ const resized = (...containers: readonly Loose[]): Loose => ({ spec: { container
 const exists = (key: string, more: Loose = {}): Loose => ({ key, operator: "Exists", ...more });
 const byteOrderMark = "\ufeff";
 
+const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const recordedAnswers = new URL("../../../packages/kube-builtin/src/testdata/validation.jsonl", import.meta.url);
+
+/** The DER of requests that a real server took, each of another kind of key. */
+const wholeRequests: readonly Buffer[] = readFileSync(recordedAnswers, "utf8")
+  .split("\n")
+  .filter((line) => line.startsWith(`{"path":"${requestsPath}","spec"`) && line.endsWith('"code":201}'))
+  .slice(0, 15)
+  .map((line) => Buffer.from(String((JSON.parse(line) as Loose).spec.request), "base64").toString())
+  .map((pem) => Buffer.from(pem.split("-----")[2] ?? "", "base64"));
+
+const seed = Number(process.env["PROPERTY_SEED"] ?? Date.now() % 1_000_000);
+
+/** One byte of a request replaced, inserted or removed, or its end cut off: the same bytes for both servers. */
+function broken(number: number): string {
+  const digest = createHash("sha256").update(`${seed}/${number}`).digest();
+  const [der = Buffer.alloc(0), how, byte] = [
+    wholeRequests[number % wholeRequests.length],
+    digest[0] ?? 0,
+    digest.subarray(1, 2),
+  ];
+  const at = digest.readUInt16BE(2) % der.length;
+  const rest = der.subarray(how % 4 === 0 ? at : at + 1);
+  const changed =
+    how % 8 === 1
+      ? der.subarray(0, at)
+      : Buffer.concat([der.subarray(0, at), how % 4 === 2 ? Buffer.alloc(0) : byte, rest]);
+  return `-----BEGIN CERTIFICATE REQUEST-----\n${changed.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
+}
+
+/** Go prints an address of its memory about some of them. */
+const isPrintedAlike = (pem: string): boolean =>
+  !/tag:0x/.test(signingRequestProblem(Buffer.from(pem), uriProblem) ?? "");
+
 export const kindRulesCases: readonly Case[] = [
+  scenario(`certificate signing requests with broken bytes, from PROPERTY_SEED=${seed}`, async (s) => {
+    for (const pem of Array.from({ length: 150 }, (_, number) => broken(number)).filter(isPrintedAlike)) {
+      const spec = {
+        request: Buffer.from(pem).toString("base64"),
+        signerName: "example.org/s",
+        usages: ["client auth"],
+      };
+      // The name of the certificate of a client would be in the request of one without these headers.
+      const headers = { "impersonate-user": "alice", "impersonate-group": "system:masters" };
+      await s.post(`${requestsPath}?dryRun=All`, { metadata: { name: "broken" }, spec }, { headers });
+    }
+  }),
+  scenario("objects with null fields compared by a rule", async (s) => {
+    const item = { type: "object", properties: { a: { type: "string" }, n: { type: "string", nullable: true } } };
+    const rules = [{ rule: "self.x[0] == self.x[1]" }];
+    await withSpec(s, {
+      type: "object",
+      properties: { x: { type: "array", maxItems: 2, items: item } },
+      "x-kubernetes-validations": rules,
+    });
+    const pairs: readonly (readonly [Loose, Loose])[] = [
+      [{ n: null }, { n: null }],
+      [
+        { a: "b", n: null },
+        { a: "b", n: null },
+      ],
+      [{ n: null }, { n: "c" }],
+      [{ n: null }, {}],
+      [{ n: null }, { a: "b" }],
+    ];
+    for (const [index, x] of pairs.entries()) await s.post(ownWidgets(s), ownWidget(s, `w${index}`, { x }));
+  }),
   scenario("tolerations of a runtime class and its Pods", async (s) => {
     await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
     const evicted = (tolerationSeconds: number): Loose => exists("a", { effect: "NoExecute", tolerationSeconds });

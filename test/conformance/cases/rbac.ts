@@ -42,7 +42,7 @@ async function grant(s: Session, name: string, rules: Loose[], subjects: Loose[]
 
 const access = (spec: Loose): Loose => ({ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec });
 
-/** The reference learns of roles and bindings by watches: waits until a user is allowed. */
+/** The reference reads roles and bindings by watches: waits until a user is allowed. */
 async function untilAllowed(s: Session, name: string, resourceAttributes: Loose): Promise<void> {
   const spec = { user: name, groups: ["system:authenticated"], resourceAttributes };
   for (;;) {
@@ -70,7 +70,48 @@ async function review(s: Session, spec: Loose): Promise<void> {
   });
 }
 
+const signing = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+/** A request for the group system:masters. */
+const mastersRequest =
+  "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlHbk1Gc0NBUUF3S0RFWE1CVUdBMVVFQ2d3T2MzbHpkR1Z0T20xaGMzUmxjbk" +
+  "14RFRBTEJnTlZCQU1NQkdWMmFXd3dLakFGQmdNclpYQURJUUFsMkI1cVoyYXRsK3ZKSWpXZlh0N1ozV1FpWmszdkRUN0VtWnVJVHB0VmtLQUFN" +
+  "QVVHQXl0bGNBTkJBRGt6b0tHL3FNdm5VME1JUGNRTE5ITzBXM0gxTi9qREZ5TnYwSEJsbjNVRXcranpIbkJDNUlDc0czWHM2aTJzZUk1OS8ra2" +
+  "1aT1k4ZnZhc3VhNVlWUU09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=";
+
 export const rbacCases: readonly Case[] = [
+  scenario("rights to approve and to sign the requests of a signer", async (s) => {
+    const [ann, ben] = [own(s, "ann"), own(s, "ben")];
+    const subresources = "certificatesigningrequests/approval,certificatesigningrequests/status";
+    const updates = rule("certificates.k8s.io", subresources, "update,patch");
+    await grant(s, "updates", [updates], [user(ann), user(ben)]);
+    await grant(s, "signs", [rule("certificates.k8s.io", "signers", "approve,sign", "example.org/*")], [user(ben)]);
+    const signer = { group: "certificates.k8s.io", resource: "signers", verb: "sign", name: "example.org/*" };
+    await untilAllowed(s, ben, signer);
+    await untilAllowed(s, ann, {
+      ...signer,
+      resource: "certificatesigningrequests",
+      subresource: "status",
+      verb: "patch",
+      name: "",
+    });
+    const alice: Ask = { headers: { "impersonate-user": "alice", "impersonate-group": "system:masters" } };
+    for (const [name, signerName] of Object.entries({ mine: "example.org/s", other: "example.com/s" })) {
+      const spec = { request: mastersRequest, signerName, usages: ["client auth"] };
+      await s.post(signing, { metadata: { name: own(s, name) }, spec }, alice);
+      const times = { lastUpdateTime: "2026-01-02T03:04:05Z", lastTransitionTime: "2026-01-02T03:04:05Z" };
+      const status = { conditions: [{ type: "Approved", status: "True", reason: "r", message: "m", ...times }] };
+      const failed = { conditions: [...status.conditions, { type: "Failed", status: "True", ...times }] };
+      for (const who of [ann, ben]) await s.patch(`${signing}/${own(s, name)}/approval`, "merge", { status }, as(who));
+      for (const who of [ann, ben])
+        await s.patch(`${signing}/${own(s, name)}/status`, "merge", { status: failed }, as(who));
+    }
+    const spec = {
+      request: mastersRequest,
+      signerName: "kubernetes.io/kube-apiserver-client",
+      usages: ["client auth"],
+    };
+    await s.post(signing, { metadata: { name: own(s, "masters") }, spec }, alice);
+  }),
   scenario("RBAC: verbs, subresources and scopes in denials", async (s) => {
     const bob = as("bob");
     await s.get(core(s, "pods"), bob);

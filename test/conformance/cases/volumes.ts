@@ -70,6 +70,48 @@ export const volumeCases: readonly Case[] = [
     await s.until(path, ({ body }) => body.metadata.finalizers !== undefined, { part: held });
   }),
 
+  scenario("claims that ask for more storage", async (s) => {
+    const classes = "/apis/storage.k8s.io/v1/storageclasses";
+    const named = (name: string): string => `${s.namespace}-${name}`;
+    const storageClass = (name: string, more: Loose): Loose => ({
+      metadata: { name: named(name) },
+      provisioner: "example.org/none",
+      ...more,
+    });
+    await s.post(classes, storageClass("grows", { allowVolumeExpansion: true }), quiet);
+    await s.post(classes, storageClass("fixed", { allowVolumeExpansion: false }), quiet);
+    await s.post(classes, storageClass("silent", {}), quiet);
+    const volumeName = "pv";
+    const rows: Readonly<Record<string, readonly [metadata: Loose, spec: Loose]>> = {
+      grows: [{}, { storageClassName: named("grows"), volumeName }],
+      fixed: [{}, { storageClassName: named("fixed"), volumeName }],
+      silent: [{}, { storageClassName: named("silent"), volumeName }],
+      missing: [{}, { storageClassName: named("nope"), volumeName }],
+      none: [{}, { volumeName }],
+      annotated: [
+        { annotations: { "volume.beta.kubernetes.io/storage-class": named("grows") } },
+        { storageClassName: undefined, volumeName },
+      ],
+    };
+    const resize = (name: string, storage: string, title: string): Promise<unknown> => {
+      const spec = { resources: { requests: { storage } } };
+      return s.patch(core(s, "persistentvolumeclaims", name), "merge", { spec }, { title: `${name}: ${title}` });
+    };
+    for (const [name, [metadata, spec]] of Object.entries(rows)) {
+      await s.post(core(s, "persistentvolumeclaims"), claim(name, metadata, spec), quiet);
+      await resize(name, "2Gi", "pending");
+      const status = { phase: "Bound", capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] };
+      await s.patch(core(s, "persistentvolumeclaims", `${name}/status`), "merge", { status }, quiet);
+      await resize(name, "1024Mi", "the same");
+      await resize(name, "2Gi", "more");
+      await resize(name, "1500Mi", "less");
+    }
+    const path = core(s, "persistentvolumeclaims", "fixed");
+    await s.patch(path, "merge", { metadata: { labels: { a: "b" } } }, { title: "a label" });
+    for (const name of ["grows", "fixed", "silent"]) await s.delete(`${classes}/${named(name)}`, undefined, quiet);
+    await resize("grows", "3Gi", "without its class");
+  }),
+
   scenario("a volume that is deleted waits for its claim", async (s) => {
     const name = `${s.namespace}-bound`;
     const path = `/api/v1/persistentvolumes/${name}`;

@@ -40,6 +40,31 @@ const validating: Readonly<Record<string, Row>> = {
   "patch-type": { answer: (review) => allow(review, { patchType: "JSONPatch" }) },
   text: { answer: () => ({ raw: "hello" }) },
   list: { answer: () => ({ raw: "[]" }) },
+  "no-body": { answer: () => ({ raw: "" }) },
+  "no-content": { answer: () => ({ code: 204, raw: "" }) },
+  "null-body": { answer: () => ({ raw: "null" }) },
+  yaml: { answer: () => ({ raw: "kind: AdmissionReview\napiVersion: admission.k8s.io/v1\nresponse:\n  uid: a\n" }) },
+  "half-yaml": { answer: () => ({ raw: "kind: [" }) },
+  "status-in-200": { answer: () => ({ apiVersion: "v1", kind: "Status", status: "Failure", message: "no entry" }) },
+  "options-in-200": { answer: () => ({ apiVersion: "v1", kind: "ListOptions" }) },
+  "event-in-200": { answer: () => ({ apiVersion: "admission.k8s.io/v1", kind: "WatchEvent" }) },
+  "response-list": { answer: (review) => ({ ...allow(review), response: [] }) },
+  "kind-number": { answer: (review) => ({ ...allow(review), kind: 7 }) },
+  "version-number": { answer: (review) => ({ ...allow(review), apiVersion: 7 }) },
+  "typed-uid": { answer: (review) => allow(review, { uid: 7 }) },
+  "typed-allowed": { answer: (review) => allow(review, { allowed: "yes" }) },
+  "typed-status": { answer: (review) => allow(review, { status: "no" }) },
+  "typed-message": { answer: (review) => respond(review, { allowed: false, status: { message: 7 } }) },
+  "typed-code": { answer: (review) => respond(review, { allowed: false, status: { code: "x" } }) },
+  "typed-details": { answer: (review) => respond(review, { allowed: false, status: { details: [] } }) },
+  "typed-causes": { answer: (review) => respond(review, { allowed: false, status: { details: { causes: [7] } } }) },
+  "typed-patch": { answer: (review) => allow(review, { patch: {} }) },
+  "typed-base64": { answer: (review) => allow(review, { patch: "not base64" }) },
+  "typed-warnings": { answer: (review) => allow(review, { warnings: "x" }) },
+  "typed-warning": { answer: (review) => allow(review, { warnings: [7] }) },
+  "typed-audit": { answer: (review) => allow(review, { auditAnnotations: [] }) },
+  "typed-annotation": { answer: (review) => allow(review, { auditAnnotations: { a: 7 } }) },
+  "typed-request": { answer: (review) => ({ ...allow(review), request: { uid: 7 } }) },
   "no-kind": { answer: (review) => ({ apiVersion: review.apiVersion, response: {} }) },
   "other-kind": { answer: () => ({ apiVersion: "v1", kind: "Pod" }) },
   "code-500": { answer: () => ({ code: 500, raw: "{}" }) },
@@ -51,6 +76,12 @@ const validating: Readonly<Record<string, Row>> = {
   redirect: {
     answer: (review, path) =>
       path.startsWith("/redirect") ? { code: 302, raw: "", headers: { location: "/elsewhere" } } : allow(review),
+  },
+  circle: {
+    answer: (_, path) => {
+      const count = Number(/\d+$/.exec(path)?.[0] ?? 0);
+      return { code: 302, raw: "", headers: { location: `/circle/${count + 1}` } };
+    },
   },
   refused: { more: { clientConfig: { url: "https://127.0.0.1:1/x" } } },
   "refused-ignored": { more: { clientConfig: { url: "https://127.0.0.1:1/x" }, failurePolicy: "Ignore" } },
@@ -181,7 +212,7 @@ export const webhookCases: readonly Case[] = [
     await s.delete(core(s, "configmaps", "add"));
     await end();
   }),
-  scenario("what webhooks are asked", async (s) => {
+  scenario("requests to webhooks", async (s) => {
     const hook = await startWebhook(s, (review) => allow(review));
     const clientConfig = { url: hook.url, caBundle: hook.caBundle };
     const rules = [

@@ -9,6 +9,7 @@ export const documentedDifferences: readonly DocumentedDifference[] = [...apiObj
 /** Rows that need a server of their own, and the test that shows them. */
 export const shownElsewhere: Readonly<Record<string, string>> = {
   "Controllers of workloads, scheduler and kubelets": "packages/workload-simulator/src/deployments/deployments.test.ts",
+  "Admission plugins": "packages/cli/src/apiserver/server-options.test.ts",
   "APIServices of the server's own groups": "packages/kube-apiserver/src/server/api-services.test.ts",
   "A data directory that is read-only from the start": "test/chaos/disk.test.ts",
   "Values of one body: fields, items, lists and objects": "test/hostile/objects/fields.test.ts",

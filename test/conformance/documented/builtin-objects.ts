@@ -115,30 +115,56 @@ async function allocatedByUser(s: Session): Promise<number> {
   const ask = { ...quiet, headers: { "impersonate-user": user } };
   for (;;) {
     const { code } = await s.patch(`${path}/documented/status?dryRun=All`, "merge", change, ask);
-    // The reference learns of new roles a moment later.
+    // The reference sees new roles a moment later.
     if (code !== 403) return code;
   }
 }
 
-function malformedRequest(s: Session): Promise<number> {
+const der = (tag: number, ...parts: readonly (readonly number[])[]): readonly number[] => [
+  tag,
+  parts.flat().length,
+  ...parts.flat(),
+];
+
+/** The refusal of a signing request of these bytes. */
+async function refusedRequest(s: Session, bytes: Uint8Array): Promise<string> {
   const [begin, end] = ["BEGIN", "END"].map((word) => `-----${word} CERTIFICATE REQUEST-----`);
-  const request = Buffer.from(`${begin}\nYWJj\n${end}\n`).toString("base64");
+  const request = Buffer.from(`${begin}\n${Buffer.from(bytes).toString("base64")}\n${end}\n`).toString("base64");
   const spec = { request, signerName: "example.org/signer", usages: ["client auth"] };
-  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All";
+  return String((await s.post(path, { metadata: { name: "documented" }, spec }, quiet)).body.message);
+}
+
+/** What the refusal of a signing request with attributes of another type prints of the type that is expected. */
+async function wrongAttributes(s: Session): Promise<string> {
+  const algorithm = der(0x30, der(0x06, [0x2a, 0x03]));
+  const bits = der(0x03, [0]);
+  const info = der(0x30, der(0x02, [0]), der(0x30), der(0x30, algorithm, bits), der(0x30));
+  const message = await refusedRequest(s, Buffer.from(der(0x30, info, algorithm, bits)));
+  const address = /tag:(0x[0-9a-f]+)/.exec(message)?.[1];
+  if (address === undefined) return message;
+  return address === "0xc000012345" ? "the same address each time" : "an address of its memory";
+}
+
+async function largeRequest(s: Session): Promise<string> {
+  const message = await refusedRequest(s, Buffer.alloc(300_000));
+  return /must not be larger than 256 KiB|asn1: \w+ error/.exec(message)?.[0] ?? message;
+}
+
+/** The code of a dry run of a policy with one variable too many. */
+function manyVariables(s: Session): Promise<number> {
+  const variables = Array.from({ length: 1001 }, (_, index) => ({ name: `v${index}`, expression: "1" }));
+  const rule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] };
+  const matchConstraints = { resourceRules: [rule] };
+  const spec = { variables, matchConstraints, validations: [{ expression: "true" }] };
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
   return dryRun(s, path, { metadata: { name: "documented" }, spec });
 }
 
-/** The code of a dry run, and whether there was a warning. */
-async function deprecatedLabel(s: Session): Promise<string> {
-  const matchLabelExpressions = [{ key: "beta.kubernetes.io/arch", values: ["amd64"] }];
-  const object = {
-    metadata: { name: "documented" },
-    provisioner: "example.org/p",
-    allowedTopologies: [{ matchLabelExpressions }],
-  };
-  const { code, headers } = await s.post("/apis/storage.k8s.io/v1/storageclasses?dryRun=All", object, quiet);
-  return headers["warning"] === undefined ? String(code) : `${code} warned`;
-}
+const annotatedPod = (annotations: Readonly<Record<string, string>>) => ({
+  metadata: { name: "annotated", annotations },
+  spec: { containers: [{ name: "c", image: "i" }] },
+});
 
 export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
@@ -170,13 +196,19 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     theirs: 422,
     run: allocatedByUser,
   },
-  { topic: "CertificateSigningRequests", ours: 201, theirs: 422, run: malformedRequest },
   {
-    topic: "Deprecated labels of nodes in StorageClasses and PersistentVolumes",
-    ours: "201",
-    theirs: "201 warned",
-    run: deprecatedLabel,
+    topic: "CertificateSigningRequests and Secrets of the type `kubernetes.io/tls`",
+    ours: "the same address each time",
+    theirs: "an address of its memory",
+    run: wrongAttributes,
   },
+  {
+    topic: "PEM of a CertificateSigningRequest and of its certificates",
+    ours: "must not be larger than 256 KiB",
+    theirs: "asn1: structure error",
+    run: largeRequest,
+  },
+  { topic: "Variables, validations and mutations of an admission policy", ours: 422, theirs: 201, run: manyVariables },
   {
     topic: "ComponentStatuses",
     ours: 0,
@@ -191,6 +223,25 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     run: refusedPod,
   },
   { topic: "Pods that are assigned to a node and deleted", ours: 404, theirs: 200, run: deletedOnNode },
+  {
+    topic: "Annotation `container.apparmor.security.beta.kubernetes.io/…` of a Pod",
+    ours: "none",
+    theirs: "RuntimeDefault",
+    run: async (s) => {
+      const annotations = { "container.apparmor.security.beta.kubernetes.io/c": "runtime/default" };
+      const { body } = await s.post(`${core(s, "pods")}?dryRun=All`, annotatedPod(annotations), quiet);
+      return String(body.spec?.containers?.[0]?.securityContext?.appArmorProfile?.type ?? "none");
+    },
+  },
+  {
+    topic: "Annotation `seccomp.security.alpha.kubernetes.io/…` of a Pod with a profile that is not valid",
+    ours: 201,
+    theirs: 422,
+    run: async (s) => {
+      const annotations = { "seccomp.security.alpha.kubernetes.io/pod": "wrong" };
+      return (await s.post(`${core(s, "pods")}?dryRun=All`, annotatedPod(annotations), quiet)).code;
+    },
+  },
   {
     topic: "An object stored in a version that its CRD no longer has",
     ours: 200,

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 
@@ -45,7 +46,10 @@ export async function startAggregatedServer(
   });
   const received: Received[] = [];
   const waiting = new Set<() => void>();
-  const options = { cert, key, ca: [...clientAuthorities], requestCert: true, rejectUnauthorized: false };
+  const upgraded = new Set<Duplex>();
+  const client = { ca: [...clientAuthorities], requestCert: true, rejectUnauthorized: false };
+  // Idle connections stay open. A client that sends a request while the server closes the connection gets a reset.
+  const options = { cert, key, ...client, keepAliveTimeout: 0 };
   const server = createServer(options, (request, response) => {
     if (!running.isHealthy) {
       response.writeHead(500).end("{}");
@@ -53,6 +57,11 @@ export async function startAggregatedServer(
     }
     if ((request.url ?? "").includes("/flunders")) received.push(receivedOf(request));
     respond(request, response, (callback) => waiting.add(callback));
+  });
+  server.on("upgrade", (request, socket, head) => {
+    received.push(receivedOf(request));
+    upgraded.add(socket.on("error", () => {}));
+    switchProtocols(request, socket, head);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -67,6 +76,7 @@ export async function startAggregatedServer(
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
+      for (const socket of upgraded) socket.destroy();
       server.close();
       await once(server, "close");
     },
@@ -144,5 +154,46 @@ function respond(request: IncomingMessage, response: ServerResponse, later: (cal
       return;
     default:
       json(404, { kind: "Status", apiVersion: "v1", status: "Failure", code: 404, message: "not here" });
+  }
+}
+
+const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Own: 1\r\n\r\n";
+const refused = "HTTP/1.1 403 Forbidden\r\nX-Own: 1\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nno!";
+
+/** What the last part of the path says. */
+function switchProtocols(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const [path = ""] = (request.url ?? "").split("?", 1);
+  switch (path.split("/").at(-1) ?? "") {
+    case "echo":
+      socket.write(`${switching}early `);
+      socket.write(head);
+      socket.on("data", (bytes) => socket.write(bytes));
+      socket.on("end", () => socket.end());
+      return;
+    case "last":
+      socket.end(`${switching}last words`);
+      return;
+    case "cut":
+      socket.write(`${switching}part`, () => socket.destroy());
+      return;
+    case "refused":
+      socket.write(refused);
+      // A server that continues to read would take what follows for another request.
+      socket.on("data", () => {});
+      return;
+    case "plain":
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+      return;
+    case "moved":
+      socket.write("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
+      return;
+    case "closed":
+      socket.destroy();
+      return;
+    case "garbage":
+      socket.end("SMTP ready\r\n\r\n");
+      return;
+    default:
+    // "silent" never answers.
   }
 }

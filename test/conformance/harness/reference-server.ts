@@ -48,11 +48,11 @@ async function settled(target: Target): Promise<void> {
 async function compact({ etcdUrl }: RealCluster, target: Target): Promise<void> {
   const { body } = await send(target, { method: "GET", path: "/api/v1/namespaces/default/configmaps?limit=1" });
   const revision = (body as { readonly metadata: { readonly resourceVersion: string } }).metadata.resourceVersion;
-  await tellEtcd(etcdUrl, "kv/put", { key: base64("compact_rev_key"), value: base64(revision) });
-  await tellEtcd(etcdUrl, "kv/compaction", { revision, physical: true });
+  await callEtcd(etcdUrl, "kv/put", { key: base64("compact_rev_key"), value: base64(revision) });
+  await callEtcd(etcdUrl, "kv/compaction", { revision, physical: true });
 }
 
-async function tellEtcd(url: string, method: string, message: object): Promise<void> {
+async function callEtcd(url: string, method: string, message: object): Promise<void> {
   const answer = await fetch(`${url}/v3/${method}`, { method: "POST", body: JSON.stringify(message) });
   const text = await answer.text();
   // Another case may have forgotten as much a moment ago.

@@ -42,7 +42,7 @@ def crud():
 
 
 def follow():
-    """Watches from a version that is forgotten, lists again, and goes on from there."""
+    """Watches from a version that is forgotten, lists again, and continues from there."""
     try:
         events = [event["type"] for event in widgets.watch(namespace=namespace, resource_version=old_version, timeout=60)]
         found["old"] = events

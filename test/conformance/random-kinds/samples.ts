@@ -35,6 +35,12 @@ const more: readonly Loose[] = [
   },
 ];
 
+/** Valid objects of all built-in kinds but a few, as a client sends them. */
+export function sampleObjects(): Loose[] {
+  const recorded = JSON.parse(readFileSync(new URL(testdata, import.meta.url), "utf8")) as readonly Loose[];
+  return [...recorded.map(({ given }) => given), ...more];
+}
+
 /** The kinds whose names the reference gives meaning to, or that other suites ask about. */
 const left = new Set(["CustomResourceDefinition", "Namespace"]);
 
@@ -44,8 +50,7 @@ export const limitedNamespace = "random-kinds-limited";
 
 /** The samples of all kinds; the paths come from the discovery of the server. */
 export async function readSamples(session: Session): Promise<Sample[]> {
-  const recorded = JSON.parse(readFileSync(new URL(testdata, import.meta.url), "utf8")) as readonly Loose[];
-  const objects = [...recorded.map(({ given }) => given), ...more].filter(({ kind }) => !left.has(kind));
+  const objects = sampleObjects().filter(({ kind }) => !left.has(kind));
   const resources = new Map<string, Loose>();
   const samples: Sample[] = [];
   for (const [n, object] of objects.entries()) {

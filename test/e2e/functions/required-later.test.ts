@@ -32,7 +32,7 @@ interface Wish {
 /** What a function was given of a schema, in the order of its calls, by composite resource. */
 const schemasSeen = new Map<string, string[]>();
 
-/** Requires what the spec says, and tells what it was given. A step that declares requirements needs none in the spec. */
+/** Requires what the spec names, and reports what it got. A step that declares requirements needs none in the spec. */
 function reader(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req, { ttl: null });
   const { resource: xr } = request.getObservedCompositeResource(req);
@@ -112,8 +112,8 @@ const map = (name: string, text: string, labels: Record<string, string> = {}): K
   ({ ...configMap, metadata: { namespace, name, labels }, data: { text } }) as KubeObject;
 
 /** Waits until the function has reported what it received. */
-async function tells(name: string, field: "things" | "schema", wanted: string): Promise<void> {
-  await plane.until(`${name} tells ${field} ${wanted}`, type, { namespace, name }, (one) => {
+async function reports(name: string, field: "things" | "schema", wanted: string): Promise<void> {
+  await plane.until(`${name} reports ${field} ${wanted}`, type, { namespace, name }, (one) => {
     return (one["status"] as JsonObject | undefined)?.[field] === wanted;
   });
 }
@@ -131,26 +131,26 @@ const remove = (kind: string): Promise<unknown> =>
 describe("objects", () => {
   test("by name: it comes, changes and goes", async () => {
     await start("by-name", { resources: { ...configMap, namespace, matchName: "wanted" } });
-    await tells("by-name", "things", "");
+    await reports("by-name", "things", "");
     await plane.apply(map("wanted", "one"));
-    await tells("by-name", "things", "one");
+    await reports("by-name", "things", "one");
     await plane.apply(map("wanted", "two"));
-    await tells("by-name", "things", "two");
+    await reports("by-name", "things", "two");
     await plane.users.delete({ ...configMap, namespace, name: "wanted" });
-    await tells("by-name", "things", "");
+    await reports("by-name", "things", "");
   });
 
   test("by labels: they come in any order, and in order they are given", async () => {
     await start("by-labels", { resources: { ...configMap, namespace, matchLabels: { shelf: "a" } } });
-    await tells("by-labels", "things", "");
+    await reports("by-labels", "things", "");
     await plane.apply(
       map("z", "last", { shelf: "a" }),
       map("b", "first", { shelf: "a" }),
       map("y", "no", { shelf: "b" }),
     );
-    await tells("by-labels", "things", "first,last");
+    await reports("by-labels", "things", "first,last");
     await plane.apply(map("z", "last", { shelf: "b" }));
-    await tells("by-labels", "things", "first");
+    await reports("by-labels", "things", "first");
     await rendersAsApplied(plane.users, type, { namespace, name: "by-labels" }, { required: [configMap] });
   });
 
@@ -163,31 +163,31 @@ describe("objects", () => {
       'cannot compose resources: cannot run Composition pipeline step "read": Function "reader": fetching resources for things: no matches for kind "Book" in version "late.example.org/v1": install the CRD that defines it, or correct the function',
     );
     await establish(crdOf("Book", ["title"]));
-    await tells("of-late-kind", "things", "");
+    await reports("of-late-kind", "things", "");
     await plane.apply({ ...late("Book"), metadata: { namespace, name: "b" }, data: { text: "once" } } as KubeObject);
-    await tells("of-late-kind", "things", "once");
+    await reports("of-late-kind", "things", "once");
   });
 });
 
 describe("schemas", () => {
   test("of a kind that comes, changes and goes", async () => {
     await start("of-schema", { schema: late("Map") });
-    await tells("of-schema", "schema", "absent");
+    await reports("of-schema", "schema", "absent");
     await establish(crdOf("Map", ["scale"]));
-    await tells("of-schema", "schema", "scale");
+    await reports("of-schema", "schema", "scale");
     await plane.apply(crdOf("Map", ["legend", "scale"]));
-    await tells("of-schema", "schema", "legend,scale");
+    await reports("of-schema", "schema", "legend,scale");
     await remove("Map");
-    await tells("of-schema", "schema", "absent");
+    await reports("of-schema", "schema", "absent");
   });
 
   test("of a kind that was established a second ago: no call gets an empty schema", async () => {
     await start("before", { schema: late("Atlas") });
-    await tells("before", "schema", "absent");
+    await reports("before", "schema", "absent");
     await establish(crdOf("Atlas", ["pages"]));
     await delay(1000);
     await start("fresh", { schema: late("Atlas") });
-    await tells("fresh", "schema", "pages");
+    await reports("fresh", "schema", "pages");
     assert.deepEqual(
       schemasSeen.get("fresh")?.filter((seen) => seen === "absent"),
       [],
@@ -198,14 +198,14 @@ describe("schemas", () => {
 describe("what a step declares", () => {
   test("an object and a schema that come later are given with the first call", async () => {
     await start("declared", {}, "declared");
-    await tells("declared", "schema", "absent");
+    await reports("declared", "schema", "absent");
     await plane.apply(map("declared", "here"));
-    await tells("declared", "things", "here");
+    await reports("declared", "things", "here");
     await establish(crdOf("Declared", ["here"]));
-    await tells("declared", "schema", "here");
+    await reports("declared", "schema", "here");
     assert.ok(!schemasSeen.get("declared")?.includes("pending"), "what is declared need not be asked for");
     await plane.apply(map("declared", "changed"));
-    await tells("declared", "things", "changed");
+    await reports("declared", "things", "changed");
     const given = { required: [configMap], schemas: ["apis/late.example.org/v1"] };
     await rendersAsApplied(plane.users, type, { namespace, name: "declared" }, given);
   });
@@ -219,6 +219,6 @@ describe("what a step declares", () => {
       /pipeline step "read": cannot fetch bootstrap required resources for requirement "things": no matches for kind "Early"/,
     );
     await establish(crdOf("Early", []));
-    await tells("early", "things", "");
+    await reports("early", "things", "");
   });
 });

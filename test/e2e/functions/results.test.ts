@@ -131,20 +131,20 @@ const rows: Readonly<Record<string, Row>> = {
     claimCondition: "Soon",
   },
   "a function that hides its detail": {
-    reason: "the claim learns that the team knows, the XR learns what it is",
+    reason: "the claim reports that the team is informed, the XR reports the cause",
     answers: {
       two: {
         results: [
-          { severity: "SEVERITY_WARNING", message: "internal error, the team knows", target: both },
+          { severity: "SEVERITY_WARNING", message: "internal error, the team is informed", target: both },
           { severity: "SEVERITY_FATAL", message: "disk of db-7 is full", target: "TARGET_COMPOSITE" },
         ],
       },
     },
     xr: [
-      'Warning ComposeResources: Pipeline step "two": internal error, the team knows',
+      'Warning ComposeResources: Pipeline step "two": internal error, the team is informed',
       `Warning ReconcileError: ${fatalText("two", "disk of db-7 is full")}`,
     ],
-    claim: ["Warning ComposeResources: internal error, the team knows"],
+    claim: ["Warning ComposeResources: internal error, the team is informed"],
     fatal: fatalText("two", "disk of db-7 is full"),
   },
   "a fatal result that comes without any desired state": {

@@ -139,7 +139,7 @@ for (const sdk of Object.keys(sdks)) {
   test(`${sdk}: a claim waits, is composed, is ready, follows the news, is refused, and recovers`, async () => {
     const name = `by-${sdk}`;
     await plane.apply(postcard(name, sdk, "hello"));
-    const waiting = await claimUntil(name, "it says who is missing", says("Addressed", "False"));
+    const waiting = await claimUntil(name, "it names what is missing", says("Addressed", "False"));
     const unknown = {
       type: "Addressed",
       status: "False",

@@ -61,7 +61,7 @@ const rows: Readonly<Record<string, Row>> = {
   dying: {
     reason: "its process ends in the middle of the call",
     serve: (port) => startFunction({ ...purlinFunction(program("crashing.ts"), { insecure: true }), port }),
-    // Tried again, it is not there any more.
+    // Tried again, it is no longer there.
     want: new RegExp(`code = Unavailable desc = Connection dropped$|${unreachable}connect ECONNREFUSED.*${advice}`),
   },
   garbage: {
@@ -75,7 +75,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: /code = Internal desc = the function says OK and sends no whole answer$/,
   },
   refusing: {
-    reason: "it speaks gRPC and has an error of its own",
+    reason: "it serves gRPC and returns an error of its own",
     serve: (port) => serveGrpc(port, { status: 7 }),
     want: /code = PermissionDenied desc = by hand$/,
   },
@@ -85,7 +85,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: /code = Unimplemented desc = by hand$/,
   },
   "no-grpc": {
-    reason: "it speaks something else",
+    reason: "it serves another protocol",
     serve: (port) => serveSockets(port, (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
     want: new RegExp(`${unreachable}Protocol error${advice}`),
   },
@@ -196,7 +196,7 @@ describe("while a function cannot do its work", () => {
   test("other composite resources are not affected", async () => {
     await plane.apply(job("bystander", "second"));
     await plane.until(
-      "it goes on",
+      "it continues",
       configMap,
       { namespace, name: (await mapOf("bystander")).metadata.name ?? "" },
       (map) => {

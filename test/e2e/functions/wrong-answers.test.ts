@@ -64,7 +64,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: new RegExp(`${where}pipeline step "work" returned a fatal result: no more disks$`),
   },
   "a message of megabytes": {
-    reason: "a status that is too large to store would tell nothing",
+    reason: "a status that is too large to store would not be written",
     spoil: (rsp) => void response.fatal(rsp, "x".repeat(4 * 2 ** 20)),
     want: new RegExp(`${where}pipeline step "work" returned a fatal result: x{30000,33000}…$`),
   },
@@ -240,7 +240,7 @@ describe("while answers are wrong", () => {
 
   test("other composite resources are not affected", async () => {
     await plane.apply(job("bystander", "second"));
-    await eventually("the bystander goes on", async () => {
+    await eventually("the bystander continues", async () => {
       return ((await mapOf("bystander"))["data"] as JsonObject)["text"] === "second";
     });
     await fine("bystander");

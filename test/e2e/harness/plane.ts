@@ -18,6 +18,8 @@ export interface PlaneWish {
   readonly settings?: Partial<ControlPlaneSettings>;
   /** Keeps the runs. */
   readonly runs?: ControlPlaneOptions["runs"];
+  /** The user that the control plane is, with the rights that `prepare` grants; otherwise the one it usually is. */
+  readonly user?: string;
   /** What happens on the server before the control plane comes. */
   readonly prepare?: (users: KubeClient) => Promise<void>;
 }
@@ -51,16 +53,16 @@ export interface Plane extends AsyncDisposable {
 /** `--patience=SECONDS` shortens the timeout while you work on a suite. */
 const patienceMs = Number(process.env["E2E_PATIENCE"] ?? 120) * 1000;
 
-/** Starts server, functions and control plane, and tells the control plane of the functions. */
+/** Starts server, functions and control plane, and registers the functions with the control plane. */
 export async function startPlane(wish: PlaneWish): Promise<Plane> {
-  const { functions, settings, security = "plaintext", prepare, runs } = wish;
+  const { functions, settings, security = "plaintext", prepare, runs, user } = wish;
   await using starting = new AsyncDisposableStack();
   const server = await startServer();
   starting.defer(() => inTime("the API server", server.stop()));
   const users = createKubeClient(await server.connect("users"));
   starting.defer(() => users.close());
   await prepare?.(users);
-  const transport = await server.connect("crossplane");
+  const transport = await server.connect("crossplane", user);
   const writes: string[] = [];
   const client = createKubeClient({
     ...transport,

@@ -11,7 +11,7 @@ import {
   type Kubeconfig,
 } from "@purlin/kube-client";
 import { load } from "js-yaml";
-import { purlinCommand } from "../../../packages/cli/test/purlin-command.ts";
+import { purlinCommand } from "../../../packages/cli/test/spawn-purlin.ts";
 import { inTime } from "./in-time.ts";
 import { eventually } from "./plane.ts";
 

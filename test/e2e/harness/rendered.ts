@@ -12,7 +12,7 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { loadAll } from "js-yaml";
-import { contains } from "../../../packages/composition/test/contains.ts";
+import { contains } from "../../../packages/composition/test/test-control.ts";
 import { appliedOnly } from "./applied-fields.ts";
 import { conditionsOf } from "./plane.ts";
 
@@ -30,7 +30,7 @@ export interface RenderWish {
 export interface FunctionAccess {
   /** A folder with the certificate to call them with. */
   readonly certificates: string;
-  /** Who knows the names of their Services. */
+  /** Resolves the names of their Services. */
   readonly names?: NonNullable<Io["names"]>;
 }
 
@@ -40,7 +40,7 @@ const functions: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function
 const functionRevisions: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
 const secrets: TypeRef = { apiVersion: "v1", kind: "Secret" };
 
-/** A pass that was begun before may go on for a while on a machine with much to do. */
+/** A pass that was begun before may continue for a while on a machine with much to do. */
 const patienceMs = 60_000;
 
 /**

@@ -7,6 +7,7 @@ import { mastersGroup, startApiServer, type User } from "@purlin/kube-apiserver"
 import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
+  type ClusterAccess,
   createDirectTransport,
   createHttpsTransport,
   type Kubeconfig,
@@ -18,7 +19,8 @@ import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
 /** An API server that a control plane and its users share. */
 export interface Server {
   readonly name: "embedded" | "real";
-  connect(userAgent: string): Promise<KubeTransport>;
+  /** As the user of this name, who has only the rights that roles of the server grant; otherwise as those programs usually connect. */
+  connect(userAgent: string, user?: string): Promise<KubeTransport>;
   /** The path of a kubeconfig, for programs that are not ours. */
   kubeconfig(): Promise<string>;
   stop(): Promise<void>;
@@ -38,9 +40,11 @@ async function startEmbedded(): Promise<Server> {
   const admin = { name: "admin", groups: [mastersGroup] };
   // The control plane has the rights that it has in `purlin up`.
   const userOf = (agent: string): User => (agent === "crossplane" ? controlPlaneUser("rbac") : admin);
+  const named = (name: string): User => ({ name, groups: ["system:authenticated"] });
   return {
     name: "embedded",
-    connect: async (userAgent) => createDirectTransport(server.handle, userOf(userAgent), userAgent),
+    connect: async (userAgent, user) =>
+      createDirectTransport(server.handle, user === undefined ? userOf(userAgent) : named(user), userAgent),
     async kubeconfig() {
       const file = join(directory, "kubeconfig");
       const { kubeconfig } = await server.listen();
@@ -63,8 +67,18 @@ async function startReal(): Promise<Server> {
   const access = await accessFromKubeconfig(JSON.parse(readFileSync(file, "utf8")) as Kubeconfig, { file, env: {} });
   return {
     name: "real",
-    connect: async (userAgent) => createHttpsTransport(access, { userAgent }),
+    connect: async (userAgent, user) =>
+      createHttpsTransport(user === undefined ? access : impersonating(access, user), { userAgent }),
     kubeconfig: async () => file,
     stop: () => cluster.stop(),
   };
+}
+
+function impersonating(access: ClusterAccess, user: string): ClusterAccess {
+  const { credentials } = access;
+  const current = async (): ReturnType<typeof credentials.current> => ({
+    ...(await credentials.current()),
+    impersonate: { user, groups: [] },
+  });
+  return { ...access, credentials: { refused: () => credentials.refused?.(), current } };
 }

@@ -47,7 +47,7 @@ test("in the foreground a composite resource stays until all it composed is gone
   using deletions = await watchDeletions(plane.users, [boxType, configMap]);
   await remove(boxType, at("front"), "Foreground");
   await plane.gone(configMap, at(second));
-  await plane.until("what is held is asked to go", configMap, at(first), isLeaving);
+  await plane.until("held objects are being deleted", configMap, at(first), isLeaving);
   const waiting = await plane.until(
     "it says that it goes",
     boxType,
@@ -81,7 +81,7 @@ test("in the background a composite resource is gone at once, and what it compos
   await hold(configMap, at(name), ["test/held"]);
   await remove(boxType, at("back"));
   await plane.gone(boxType, at("back"));
-  await plane.until("it is asked to go", configMap, at(name), isLeaving);
+  await plane.until("it is being deleted", configMap, at(name), isLeaving);
   await hold(configMap, at(name), null);
   await plane.gone(configMap, at(name));
 });
@@ -116,7 +116,7 @@ test("an undesired resource with a finalizer is no longer referenced, and the co
   await hold(configMap, at(shed), ["test/held"]);
   const spec = { compose: { shed: null } };
   await plane.users.patch({ ...boxType, ...at("sheds") }, { spec }, { type: "merge" });
-  const lingering = await plane.until("it is asked to go", configMap, at(shed), isLeaving);
+  const lingering = await plane.until("it is being deleted", configMap, at(shed), isLeaving);
   assert.equal(lingering.metadata.labels?.["crossplane.io/composite"], undefined);
   const after = await plane.until(
     "it is not referenced",
@@ -193,7 +193,7 @@ test("with compositeDeletePolicy Background the claim does not wait, also for a 
   await remove(claimType, at("hasty"), "Foreground");
   await plane.gone(claimType, at("hasty"));
   await plane.gone(legacyType, { name: xr });
-  await plane.until("what was composed is asked to go", configMap, at(map), isLeaving);
+  await plane.until("composed resources are being deleted", configMap, at(map), isLeaving);
   await hold(configMap, at(map), null);
   await plane.gone(configMap, at(map));
 });

@@ -75,7 +75,7 @@ test("a renamed resource holds the composite resource, and is replaced when the 
     (conditionOf(one, "Held")?.message ?? "").includes("the approval 0000000000000000 is stale"),
   );
   await merge("renamed", { metadata: { annotations: { "purlin.dev/approve-plan": hash } } });
-  const done = await plane.until("it goes on", boxType, at("renamed"), (one) => isReady(one));
+  const done = await plane.until("it continues", boxType, at("renamed"), (one) => isReady(one));
   assert.equal(annotationsOf(await mapOf(done))[resourceName], "new");
   await assert.rejects(plane.users.get(configMap, at(before.metadata.name ?? "")), isNotFound);
   assert.equal(annotationsOf(done)["purlin.dev/approve-plan"], undefined);

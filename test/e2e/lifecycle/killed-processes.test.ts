@@ -195,7 +195,7 @@ test("killed in the middle of composing, changing and deleting: the end is the s
   await eventually("some of it is done", async () => textsOf(await composed()).some((text) => text.endsWith(" new")));
   await Promise.all([replicas.killLeader(), working.catch(() => undefined)]);
   await replicas.takenOver();
-  await eventually("what could not be said before is said now", async () => {
+  await eventually("an event that could not be written before is written now", async () => {
     await repeat(changed, first);
     return true;
   });
@@ -215,7 +215,7 @@ test("killed in the middle of composing, changing and deleting: the end is the s
   }
 });
 
-test("a schedule goes on after its control plane was killed: no time has two Operations, and each of them ends", async () => {
+test("a schedule continues after its control plane was killed: no time has two Operations, and each of them ends", async () => {
   const before = await operationsOf(replicas.users);
   const all = await eventually("it runs again, and all have ended", async () => {
     const found = await operationsOf(replicas.users);
@@ -226,7 +226,7 @@ test("a schedule goes on after its control plane was killed: no time has two Ope
   assert.equal(new Set(times).size, all.length, times.join(", "));
 });
 
-/** Users say once more what they were not sure to have been heard to say. */
+/** Users repeat the writes of which they got no response. */
 async function repeat(changed: readonly string[], first: (name: string) => KubeObject): Promise<void> {
   for (const [index, name] of changed.entries()) {
     const spec = { compose: { old: null, new: mapWith(`${name} new`) } };

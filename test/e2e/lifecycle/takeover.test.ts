@@ -79,7 +79,7 @@ test("everything is the very object it was, nothing was deleted, and nothing is 
   await rendersAsApplied(plane.users, legacyType, { name: left.xr });
 });
 
-test("what our CRDs do not know stays: versions, fields, and what is stored in them", async () => {
+test("what our CRDs do not declare stays: versions, fields, and what is stored in them", async () => {
   interface Spec {
     readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: JsonObject } }[];
   }

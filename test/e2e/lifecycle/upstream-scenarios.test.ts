@@ -99,7 +99,7 @@ test("composition/circuit-breaker: closed while all is calm, open after a burst,
     reason: "WatchCircuitOpen",
     message: `Too many watch events from ConfigMap/loud (${namespace}). Allowing events periodically.`,
   });
-  assert.equal(conditionOf(shielded, "Ready")?.status, "True", "it goes on");
+  assert.equal(conditionOf(shielded, "Ready")?.status, "True", "it continues");
 });
 
 test("composition/composition-selection: the selector of a claim chooses, and what it chose stays", async () => {
@@ -263,7 +263,7 @@ test("xrd/validation: what may be changed is taken, what may not is refused in i
   }
 });
 
-test("xrd/referenceable-version-change: composite resources go on in the new version, with compositions made for it", async () => {
+test("xrd/referenceable-version-change: composite resources continue in the new version, with compositions made for it", async () => {
   const group = "versions.example.org";
   const wish = { group, kind: "Shape", scope: "Cluster" } as const;
   const fields = { note: { type: "string" } } as const;
@@ -335,7 +335,7 @@ test("a composition that is deleted takes nothing with it: what it composed stay
   const next = { compositionRef: { name: "box" }, compositionRevisionRef: null };
   await merge(boxType, at("left-alone"), { spec: { crossplane: next } });
   await plane.until(
-    "another composition goes on with it",
+    "another composition continues with it",
     boxType,
     at("left-alone"),
     (box) => isReady(box) && (box["status"] as { note?: string }).note === "wake",

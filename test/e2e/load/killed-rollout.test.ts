@@ -67,7 +67,7 @@ async function revisions({ machine }: BoxScene): Promise<readonly string[]> {
 
 for (const { title, env, skip } of sandboxModes) {
   suite(`rollouts whose processes are killed, ${title}`, { skip }, () => {
-    test("a rollout goes on where it was; one whose candidate leaks memory goes back", async (t) => {
+    test("a rollout continues where it was; one whose candidate leaks memory goes back", async (t) => {
       await using scene = await startBoxScene({ env, flags }, { version: "v1" }, boxes);
       const { machine } = scene;
       const [stable = ""] = await revisions(scene);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of a function, of the control plane that runs it, and of both, while composite resources are reconciled: all goes on where it was,
+// kill -9 of a function, of the control plane that runs it, and of both, while composite resources are reconciled: all continues where it was,
 // and nothing that a control plane started outlives it, with a sandbox and without.
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -13,7 +13,7 @@ const boxes = Array.from({ length: 20 }, (_, index) => ({ name: `box-${index}` }
 
 for (const { title, env, skip, isSandboxed } of sandboxModes) {
   suite(`processes that are killed, ${title}`, { skip }, () => {
-    test("whatever is killed, all goes on, and nothing is left behind", async (t) => {
+    test("whatever is killed, all continues, and nothing is left behind", async (t) => {
       await using scene = await startBoxScene({ env, flags: [selectorsFlag] }, { version: "v1" }, boxes);
       const { machine, whileAsking, allAreWell } = scene;
       const sandboxes = machine.children().filter(({ command }) => command[0]?.endsWith("bwrap"));

@@ -51,7 +51,7 @@ suite(`${composites} composite resources, ${upgrades} upgrades of their function
   after(() => closing.disposeAsync());
 
   for (let version = channels.length + 1; version <= last; version++) {
-    test(`v${version} reaches those who selected it, and all of them`, async (t) => {
+    test(`v${version} reaches exactly the composite resources that selected it`, async (t) => {
       const before = fleet.looks;
       const revision = await upgradeTo(version);
       const starting = fleet.looks - before;

@@ -143,7 +143,7 @@ suite("the flag on a system that is in use", () => {
     await settlesOn("v2");
     const { activeRevisions } = functionStatus(await scene.get(functionType, { name: functionName }));
     assert.equal(activeRevisions, undefined, "the flag's status field is absent");
-    for (const key of buckets) assert.equal((await scene.madeBy(key)).function, "", "nor is who ran");
+    for (const key of buckets) assert.equal((await scene.madeBy(key)).function, "", "nor is the revision that ran");
   });
 
   test("on: each active revision gets an endpoint of its own", async () => {
@@ -170,7 +170,7 @@ suite("the flag on a system that is in use", () => {
     await load.more(2);
   });
 
-  test("off again: one active revision, under the function's own name; who chose fails closed", async () => {
+  test("off again: one active revision, under the function's own name; steps that chose a revision fail", async () => {
     const composed = await scene.composed(chooser);
     await scene.restart(false);
     await settlesOn("v3");

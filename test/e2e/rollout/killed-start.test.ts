@@ -9,7 +9,7 @@ import type { ProcessParts } from "../harness/packages/package-plane.ts";
 import { type PurlinProcess, startPurlinIn } from "../harness/purlin-process.ts";
 import { startBucketScene } from "./bucket-scene.ts";
 import { DeathList } from "./death-list.ts";
-import { type MortalPlane, tellStories } from "./killed-stories.ts";
+import { type MortalPlane, testStories } from "./killed-stories.ts";
 
 const isRoot = process.getuid?.() === 0;
 const unshare = ["unshare", ...(isRoot ? [] : ["--user", "--map-root-user"]), "--mount"];
@@ -63,9 +63,9 @@ async function startMortal(): Promise<MortalPlane> {
     );
     const hosts = join(directory, "hosts");
     const own = readFileSync("/etc/hosts", "utf8");
-    const tell = (): void => writeFileSync(hosts, `${own}\n${machine.hosts()}`);
-    tell();
-    const telling = setInterval(tell, 50);
+    const writeHosts = (): void => writeFileSync(hosts, `${own}\n${machine.hosts()}`);
+    writeHosts();
+    const writing = setInterval(writeHosts, 50);
     const cache = ["--xpkg-cache-dir", join(directory, "packages")];
     const command = ["start", "--kubeconfig", proxy.kubeconfig, ...flags, ...cache];
     const started = startPurlinIn(process.env, command, withHosts(hosts));
@@ -76,7 +76,7 @@ async function startMortal(): Promise<MortalPlane> {
     });
     return {
       async [Symbol.asyncDispose]() {
-        clearInterval(telling);
+        clearInterval(writing);
         await started.kill();
       },
     };
@@ -95,5 +95,5 @@ async function startMortal(): Promise<MortalPlane> {
   };
 }
 
-if (process.env["E2E_SERVER"] === "real") tellStories(startMortal, fatalKinds);
+if (process.env["E2E_SERVER"] === "real") testStories(startMortal, fatalKinds);
 else test("kill -9 of `purlin start`", { skip: "it needs a real API server" }, () => {});

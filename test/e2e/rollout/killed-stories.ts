@@ -109,7 +109,7 @@ async function follow(name: string, person: Person): Promise<Ended> {
   };
   let rollout: KubeObject | undefined;
   while (rollout === undefined) {
-    await eventually(`${name} goes on`, async () => {
+    await eventually(`${name} continues`, async () => {
       rollout = await look();
       return rollout !== undefined || (await isNews());
     });
@@ -197,7 +197,7 @@ function assertBack({ rollout, ways }: Ended, from: string): void {
 }
 
 /** Carries out rollouts, one test each, on the platform that is started here. It dies at each of some kinds of writes, too. */
-export function tellStories(start: () => Promise<MortalPlane>, kinds: readonly string[]): void {
+export function testStories(start: () => Promise<MortalPlane>, kinds: readonly string[]): void {
   before(() => begin(start));
   after(end);
 

@@ -7,14 +7,14 @@ import { forbidden } from "@purlin/kube-objects/errors";
 import { functionsBelow } from "../harness/up-machine.ts";
 import { startBucketScene } from "./bucket-scene.ts";
 import { DeathList } from "./death-list.ts";
-import { type MortalPlane, tellStories } from "./killed-stories.ts";
+import { type MortalPlane, testStories } from "./killed-stories.ts";
 
 const hour = 60 * 60_000;
 
 /** Nothing is tried again after this answer: a process that is dead must not take long to end. */
 const refused = (): Error => forbidden({ group: "", resource: "anything" }, "", "this process is dead");
 
-/** Starts a control plane in this process, which sends nothing after its death and is then started anew. */
+/** Starts a control plane in this process, which sends nothing after its death and is then started again. */
 async function startMortal(): Promise<MortalPlane> {
   const deaths = new DeathList({ scope: "writes" });
   let restarted: Promise<void> = Promise.resolve();
@@ -69,7 +69,7 @@ async function startMortal(): Promise<MortalPlane> {
   };
 }
 
-tellStories(startMortal, [
+testStories(startMortal, [
   ...["POST events", "PATCH configmaps", "PATCH buckets/status", "PUT buckets"],
   ...["PATCH functionrevisions", "PUT functionrevisions", "PUT functionrevisions/status", "PUT functions/status"],
   ...["PUT locks", "PUT locks/status", "POST compositionrevisions", "PUT compositionrevisions/status"],

@@ -14,7 +14,7 @@ import {
   alphaFunctionYaml,
   bucketYaml,
   functionYaml,
-} from "../../../packages/composition/test/rollout-manifests.ts";
+} from "../../../packages/composition/test/definitions.ts";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../tools/peers/peer.ts";
@@ -120,7 +120,7 @@ interface Made {
   readonly version: string;
 }
 
-/** By which revisions a bucket was made, once it is ready and what it says is what is in it: it composes before it tells. */
+/** By which revisions a bucket was made, once it is ready and its status matches its content: it composes before it reports. */
 async function madeBy(key: { readonly name: string }, isWanted: (made: Made) => boolean): Promise<Made> {
   let bucket: KubeObject | undefined;
   const look = async (): Promise<Made | false> => {
@@ -238,7 +238,7 @@ suite("the manifests of the rollout design", () => {
     assert.ok(events.includes(`Normal SelectComposition: Selected composition revision: ${second.metadata.name}`));
   });
 
-  test("a bucket made from the manifest as it stands is of the new revision at once", async () => {
+  test("a bucket made from the unchanged manifest uses the new revision immediately", async () => {
     await kubectlApply(bucketYaml.replace("name: my-bucket", "name: new-bucket"));
     const made = await rendersAsMade({ name: "new-bucket" }, () => true);
     assert.equal(made.composition, (await compositionRevision(2)).metadata.name);

@@ -208,7 +208,7 @@ suite("the worked example of a rollout", () => {
     await scene.publish("v1.1.0");
     await scene.install({ version: "v1.1.0", channel: "alpha", spec: limits });
     functionNames.set((await scene.serving("v1.1.0")).metadata.name ?? "", "FB");
-    await eventually("the Function tells of both", async () => (await statusOfFunction()).active.length === 2);
+    await eventually("the Function reports both", async () => (await statusOfFunction()).active.length === 2);
     assert.equal(await versionsOfAll(), untouched, "no bucket was touched");
     await assertRow({
       function: "alpha",

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the thread that fuzzes, ends it when an input takes too much time or memory, and goes on without that input.
+// Runs the thread that fuzzes, ends it when an input takes too much time or memory, and continues without that input.
 import { Worker } from "node:worker_threads";
 import { currentInput, currentInputBuffer, type FuzzOrder, type FuzzReport } from "./messages.ts";
 
-/** One input may use so much processor time and so much memory. */
+/** One input may use this much processor time and this much memory. */
 export const inputLimits = { cpuSeconds: 1, heapMegabytes: 256, residentMegabytes: 1024 };
 
 /** How a thread ended. */
 export type ThreadEnd =
   | { readonly kind: "done" }
-  | { readonly kind: "slow" | "memory" | "crash"; readonly bytes: Buffer; readonly text: string };
+  | { readonly kind: Failure; readonly bytes: Buffer; readonly text: string };
+
+type Failure = "slow" | "memory" | "crash" | "hang";
 
 const pollMs = 50;
+/** How Node ends a thread whose top level waits for a promise that nothing can settle. */
+const unsettled = 13;
 
 /** Runs one thread to its end. */
 export function runThread(
   order: Omit<FuzzOrder, "current">,
   onReport: (report: FuzzReport) => void,
+  program: URL = new URL("./fuzz-thread.ts", import.meta.url),
 ): Promise<ThreadEnd> {
   const buffer = currentInputBuffer();
   const current = currentInput(buffer);
-  const worker = new Worker(new URL("./fuzz-thread.ts", import.meta.url), {
+  const worker = new Worker(program, {
     workerData: { ...order, current: buffer } satisfies FuzzOrder,
     resourceLimits: { maxOldGenerationSizeMb: inputLimits.heapMegabytes },
   });
   const { promise, resolve } = Promise.withResolvers<ThreadEnd>();
-  const stop = (kind: "slow" | "memory" | "crash", text: string): void => {
+  const stop = (kind: Failure, text: string): void => {
     const bytes = current.bytes();
     void worker.terminate().then(() => resolve({ kind, bytes, text }));
   };
@@ -37,7 +42,10 @@ export function runThread(
   worker.once("error", (error: NodeJS.ErrnoException) =>
     stop(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "memory" : "crash", error.stack ?? error.message),
   );
-  worker.once("exit", () => setImmediate(() => resolve({ kind: "done" })));
+  worker.once("exit", (code) => {
+    if (code === unsettled) stop("hang", "the promise of an input never settles");
+    else setImmediate(() => resolve({ kind: "done" }));
+  });
   return promise.finally(() => clearInterval(timer));
 }
 

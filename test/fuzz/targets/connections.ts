@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes over a connection to the API server, and what clients of clusters read.
-import { createAuthority, issueCertificate, readValidity } from "../../../packages/certificates/src/index.ts";
+import {
+  certificatesProblem,
+  createAuthority,
+  issueCertificate,
+  keyPairProblem,
+  readValidity,
+  signingRequestProblem,
+} from "../../../packages/certificates/src/index.ts";
 import { readIssuer } from "../../../packages/certificates/src/issuer.ts";
 import { parseCertificates } from "../../../packages/certificates/src/peer/verified-connection.ts";
 import { parseYaml } from "../../../packages/cli/src/files/yaml-file.ts";
 import { isUserError } from "../../../packages/cli/src/user-error.ts";
 import { parseAccept } from "../../../packages/kube-apiserver/src/request/negotiate.ts";
 import { decodeContinue } from "../../../packages/kube-apiserver/src/rest/list.ts";
-import { definitionsPath, widgetCrd } from "../../../packages/kube-apiserver/test/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../../../packages/kube-apiserver/test/test-server.ts";
+import { uriProblem } from "../../../packages/kube-builtin/src/checks/addresses.ts";
 import { startTestServer, type TestServer } from "../../../packages/kube-builtin/test/index.ts";
 import { parseWarnings } from "../../../packages/kube-client/src/https-transport.ts";
 import { accessFromKubeconfig, checkKubeconfig } from "../../../packages/kube-client/src/index.ts";
@@ -213,6 +221,13 @@ const pemOf = (der: Buffer): string =>
 const isCertificateError = (error: unknown): boolean =>
   isRefusal(error) || (error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_OSSL"));
 
+/** A certificate signing request of an Ed25519 key, as OpenSSL writes it. */
+const signingRequest =
+  "MIIBAjCBtQIBADAvMRUwEwYDVQQKDAxzeXN0ZW06bm9kZXMxFjAUBgNVBAMMDXN5c3RlbTpub2RlOngwKjAFBgMrZXADIQCtHeTd" +
+  "7iisUKEo+S67CfeGBpdRNJLQflIPkQVHwNXXq6BTMFEGCSqGSIb3DQEJDjFEMEIwQAYDVR0RBDkwN4INYS5leGFtcGxlLm9yZ4cE" +
+  "CgAAAYYXaHR0cHM6Ly9hLmV4YW1wbGUub3JnL3iBB2FAYi5vcmcwBQYDK2VwA0EACny2Fs+PN02Nc23LCziRnPU2qew/w/Jnrpzl" +
+  "yQ3X9yy9yK6hRiJVPRahw9PxW0yEjRyoMZJ+RMtaCLShzq/zBA==";
+
 export const certificate: Target = {
   covers: ["certificates/src"],
   dictionary: [
@@ -226,14 +241,31 @@ export const certificate: Target = {
     "\x17\x0d",
     "-----BEGIN CERTIFICATE-----",
     "-----END CERTIFICATE-----",
+    "\n-----END ",
+    "\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x0e",
+    "\x06\x07\x2a\x86\x48\xce\x3d\x02\x01",
+    "\x86\x09https://x",
   ],
-  seeds: [derOf(authority.certPem), derOf(leaf.certPem), authority.certPem],
-  growth: { pem: (count) => "-----BEGIN CERTIFICATE-----".repeat(count), dashes: (count) => "-".repeat(count) },
+  seeds: [derOf(authority.certPem), derOf(leaf.certPem), authority.certPem, Buffer.from(signingRequest, "base64")],
+  growth: {
+    pem: (count) => "-----BEGIN CERTIFICATE-----".repeat(count),
+    dashes: (count) => "-".repeat(count),
+    blocks: (count) => "-----BEGIN A-----\nx-\n-----END A-----\n".repeat(count),
+    headers: (count) => `-----BEGIN A-----\n${"a:\n".repeat(count)}\n-----END A-----\n`,
+    sequences: (count) => "\x30\x00".repeat(count),
+  },
   run(input) {
     for (const pem of [pemOf(input), input.toString("latin1")]) {
       accepted(() => parseCertificates(pem), isCertificateError);
       accepted(() => readValidity(pem), isCertificateError);
       accepted(() => readIssuer({ certPem: pem, keyPem: authority.keyPem }, new Date()), isCertificateError);
+      const [bytes, key] = [Buffer.from(pem, "latin1"), Buffer.from(authority.keyPem)];
+      const request = Buffer.from(pem.replaceAll("CERTIFICATE-----", "CERTIFICATE REQUEST-----"), "latin1");
+      // These answer about everything, so none of them may throw.
+      signingRequestProblem(request, uriProblem);
+      certificatesProblem(bytes, uriProblem);
+      keyPairProblem({ certificate: bytes, key, uriProblem });
+      keyPairProblem({ certificate: Buffer.from(authority.certPem), key: bytes, uriProblem });
     }
   },
 };

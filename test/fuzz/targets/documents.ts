@@ -6,7 +6,7 @@ import {
   decodeBytes,
   jsonType,
   protobufType,
-  UndecodableBody,
+  UndecodableBodyError,
   yamlType,
 } from "../../../packages/kube-apiserver/src/rest/request-body.ts";
 import { isRequestEntityTooLarge } from "../../../packages/kube-objects/src/errors/status-error.ts";
@@ -22,7 +22,8 @@ import { isPackageError, parsePackage } from "../../../packages/oci/src/index.ts
 import { accepted, acceptedAsync, property, type Target } from "../engine/target.ts";
 
 const isJsonError = (error: unknown): boolean => error instanceof JsonSyntaxError;
-const isBodyError = (error: unknown): boolean => error instanceof UndecodableBody || isRequestEntityTooLarge(error);
+const isBodyError = (error: unknown): boolean =>
+  error instanceof UndecodableBodyError || isRequestEntityTooLarge(error);
 
 const jsonTokens = [
   '{"',

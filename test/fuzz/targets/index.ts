@@ -10,6 +10,7 @@ const objects = () => import("./objects.ts");
 const expressions = () => import("./expressions.ts");
 const images = () => import("./images.ts");
 const connections = () => import("./connections.ts");
+const recorded = () => import("./recorded.ts");
 
 export const targets: Readonly<Record<string, Load>> = {
   http: async () => (await connections()).http,
@@ -47,4 +48,13 @@ export const targets: Readonly<Record<string, Load>> = {
   elf: async () => (await images()).elf,
   "image-layer": async () => (await images()).imageLayer,
   "package-archive": async () => (await images()).packageArchive,
+  "audit-policy": async () => (await recorded()).auditPolicy,
+  "signing-request": async () => (await recorded()).signingRequest,
+  backup: async () => (await recorded()).backup,
+  "inspector-line": async () => (await recorded()).inspectorLine,
+  "recorded-run": async () => (await recorded()).recordedRun,
+  "test-suite": async () => (await recorded()).testSuite,
+  "webhook-answer": async () => (await recorded()).webhookAnswer,
+  schedule: async () => (await recorded()).schedule,
+  "tokens-and-caches": async () => (await recorded()).tokensAndCaches,
 };

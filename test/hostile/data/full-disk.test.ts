@@ -38,7 +38,7 @@ async function fill(target: Target, size: number, finalizers: readonly string[])
 
 function assertFull({ code, body }: Answer): void {
   assert.deepEqual([code, body.kind, body.reason], [503, "Status", "ServiceUnavailable"], body.message ?? "no message");
-  assert.match(body.message ?? "", /is full: free some space, or delete objects; reading goes on/);
+  assert.match(body.message ?? "", /is full: free some space, or delete objects; reading continues/);
 }
 
 async function startFull(size: number, finalizers: readonly string[] = []): Promise<FullServer> {

@@ -93,7 +93,7 @@ for (const [what, { away, back }] of Object.entries(attacks)) {
     assert.equal((await ask(target, "GET", "/readyz")).code, 200);
     away(directory);
     await assertRefusing(target);
-    assert.equal((await listed(target)).get("before")?.text, "1", "reading goes on");
+    assert.equal((await listed(target)).get("before")?.text, "1", "reading continues");
     const watch = await openStream(target, { method: "GET", path: `${configMaps}?watch=true&resourceVersion=0` });
     assert.equal(((await watch.next(60_000)) as { type: string }).type, "ADDED");
     watch.close();
@@ -138,7 +138,7 @@ before(async () => {
 });
 
 for (const [why, damage] of Object.entries(losses)) {
-  test(`after a crash, an error says what is lost and how to go on: ${why}`, async () => {
+  test(`after a crash, an error says what is lost and how to continue: ${why}`, async () => {
     const directory = chaosDirectory();
     cpSync(crashed, directory, { recursive: true });
     damage(directory, older);

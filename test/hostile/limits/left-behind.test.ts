@@ -53,7 +53,7 @@ for (const configuration of configurations) {
       await next.outcome;
       await until(() => ofFunctions(token, runner).length === 0);
       await next.ended;
-      assert.ok(isRunning(foreign.pid), "a process that the control plane did not start goes on");
+      assert.ok(isRunning(foreign.pid), "a process that the control plane did not start continues");
     });
   });
 }

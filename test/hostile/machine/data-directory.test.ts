@@ -86,7 +86,7 @@ describe("what a control plane keeps", () => {
   }
 });
 
-test("modes are put right at each start", async () => {
+test("modes are corrected at each start", async () => {
   using folder = sharedFolder();
   const directory = join(folder.path, "data");
   const start = async (): Promise<void> => {

@@ -103,15 +103,15 @@ function textOf(file: string): string[] {
   }
 }
 
-async function heard(): Promise<string[]> {
-  return ((await other.attempt({ kind: "heard" })) as { value: string[] }).value;
+async function received(): Promise<string[]> {
+  return ((await other.attempt({ kind: "received" })) as { value: string[] }).value;
 }
 
 for (const [what, file, flag] of [
   ["the registry", "registry/port", "--registry-port"],
   ["the API server", "port", "--port"],
 ] as const) {
-  test(`a port of ${what} that another user has taken is an error, and nothing is said there`, async () => {
+  test(`a port of ${what} that another user has taken is an error, and no request is sent`, async () => {
     const port = portOf(file);
     assert.deepEqual(await other.attempt({ kind: "listen", port }), { value: port });
     try {
@@ -120,14 +120,14 @@ for (const [what, file, flag] of [
       const [line] = await refused.next("stderr", /error: .*\n/);
       await refused.stop();
       assert.ok(line.startsWith(message) && line.includes(flag), line);
-      assert.deepEqual(await heard(), []);
+      assert.deepEqual(await received(), []);
     } finally {
       await other.attempt({ kind: "hangUp" });
     }
   });
 }
 
-test("the token of a registry that does not run is not sent to who took its port", async () => {
+test("the token of a registry that does not run is not sent to the process that took its port", async () => {
   const port = portOf("registry/port");
   const token = "left-behind-by-kill-9";
   const auth = Buffer.from(`purlin:${token}`).toString("base64");
@@ -137,7 +137,7 @@ test("the token of a registry that does not run is not sent to who took its port
     const inspecting = purlin("xpkg", "inspect", `127.0.0.1:${port}/acme/fn:v1`);
     await inspecting.next("stderr", /requires a user name and password/);
     await inspecting.stop();
-    const said = await heard();
+    const said = await received();
     assert.ok(said.length > 0, "it was asked, as any registry");
     for (const text of said) assert.ok(!text.includes(token) && !text.includes(auth), text);
   } finally {
@@ -145,7 +145,7 @@ test("the token of a registry that does not run is not sent to who took its port
   }
 });
 
-test("packages are not requested from who took the port of a registry that moved", async () => {
+test("packages are not requested from the process that took the port of a registry that moved", async () => {
   const port = portOf("registry/port");
   const reference = `127.0.0.1:${port}/acme/fn:v1`;
   await other.attempt({ kind: "listen", port });
@@ -161,7 +161,7 @@ test("packages are not requested from who took the port of a registry that moved
     );
     await moved.next("stdout", new RegExp(`moved from 127\\.0\\.0\\.1:${port} to`));
     await moved.stop();
-    assert.deepEqual(await heard(), []);
+    assert.deepEqual(await received(), []);
   } finally {
     await other.attempt({ kind: "hangUp" });
   }

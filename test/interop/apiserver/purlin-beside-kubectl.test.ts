@@ -66,6 +66,7 @@ spec:
   ratio: 1.5
   enabled: true
   apiURL: https://example.org
+  markup: {"<a>": "x & y < z"}
   ports: [80, 443, 8080]
   parts:
   - {name: a, size: 1, tags: [x, z]}
@@ -231,7 +232,7 @@ test("both see the same changes with -w, in the same order", async () => {
   const ours = watched((args) => startProgram({ ...purlinArgs(args), env: environment(), directory }));
   const all = [...theirs, ...ours];
   await Promise.all([theirs[0], theirs[2], ours[0], ours[2]].map((one) => one.lines(1)));
-  // A watch with nothing to show says nothing when it begins: it is there once it shows the first change.
+  // A watch without events prints nothing when it begins: it has begun once it shows the first change.
   const started = async (): Promise<void> => {
     for (let round = 1; ; round++) {
       await kubectl(["label", "cm", "one", `seen=yes`, `round=${round}`, "--overwrite", ...inTeam]);
@@ -295,7 +296,7 @@ test("a patch of the status reaches what kubectl shows, and delete -f removes wh
   assert.deepEqual((await purlin(["delete", "-f", "-", "--ignore-not-found", ...inTeam], extra)).exitCode, 0);
 });
 
-test("both list the same events, and know the same server version", async () => {
+test("both list the same events, and print the same server version", async () => {
   const event = {
     apiVersion: "v1",
     kind: "Event",

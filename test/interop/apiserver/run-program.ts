@@ -20,7 +20,7 @@ export interface Program {
 
 /** A program that runs until it is stopped. */
 export interface RunningProgram {
-  /** Resolves when `stdout` has so many lines, or the program has left. */
+  /** Resolves when `stdout` has this many lines, or the program has left. */
   lines(count: number): Promise<void>;
   /** Asks it to leave, and says how it left. */
   stop(): Promise<ProgramResult>;
@@ -38,11 +38,11 @@ export function startProgram({ program, args, input, env, directory, patienceMs 
   });
   const printed = { stdout: "", stderr: "" };
   const ended = endOf(child, printed);
-  let heard = (): void => {};
+  let onOutput = (): void => {};
   for (const stream of ["stdout", "stderr"] as const) {
     child[stream].setEncoding("utf8").on("data", (chunk: string) => {
       printed[stream] += chunk;
-      heard();
+      onOutput();
     });
   }
   child.stdin.on("error", () => {});
@@ -50,10 +50,10 @@ export function startProgram({ program, args, input, env, directory, patienceMs 
 
   async function lines(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    heard = () => {
+    onOutput = () => {
       if (printed.stdout.split("\n").length > count) resolve();
     };
-    heard();
+    onOutput();
     await Promise.race([promise, ended]);
   }
 

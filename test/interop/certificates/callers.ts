@@ -6,7 +6,7 @@ import { connect } from "node:http2";
 import { join } from "node:path";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { tlsFromDirectory } from "@purlin/function-runner";
-import { purlinCommand } from "../../../packages/cli/test/purlin-command.ts";
+import { purlinCommand } from "../../../packages/cli/test/spawn-purlin.ts";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { pythonOf, pythonSdk } from "../../../tools/peers/catalog.ts";
 import { installed } from "../../../tools/peers/peer.ts";

@@ -92,7 +92,7 @@ test("a hostile function gets nowhere, and its control plane and its neighbour d
   }
   assert.ok(
     maps.some((map) => map["greeting"] === "hello from Purlin"),
-    "the other function went on",
+    "the other function continued",
   );
   assert.ok(statSync(`/proc/${plane.pid}`).isDirectory(), "so did the control plane");
 });

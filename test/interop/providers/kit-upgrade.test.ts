@@ -122,12 +122,12 @@ test("a new version takes over what the old one manages, and the old one takes i
   const taken = await managedBy("v2");
   assert.equal(taken.metadata.uid, made.metadata.uid);
   await plane.users.patch(note, { spec: { forProvider: { suffix: "!" } } }, { type: "merge" });
-  await until("v2 knows its new field", () => content() === "hello!");
+  await until("v2 serves its new field", () => content() === "hello!");
   assertHandedOver(["v1", "v2"]);
 
   await install(first);
   await managedBy("v1");
-  await until("v1 does not know the field", () => content() === "hello");
+  await until("v1 does not serve the field", () => content() === "hello");
   assertHandedOver(["v1", "v2", "v1"]);
   assert.equal(journal().filter((line) => line.endsWith(" create")).length, 1, "nothing is created again");
 

@@ -96,7 +96,7 @@ func decodeAny(raw json.RawMessage) (any, error) {
 	return value, err
 }
 
-// The API server numbers the type of self anew each time.
+// The API server numbers the type of self again each time.
 var selfType = regexp.MustCompile(`selfType\d+`)
 
 // Go walks maps in random order, so errors are sorted.

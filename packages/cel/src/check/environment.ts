@@ -20,8 +20,7 @@ import {
   typeType,
   uintType,
 } from "../types/types.ts";
-import { Uint } from "../values/integers.ts";
-import type { Value } from "../values/value.ts";
+import { Uint, type Value } from "../values/value.ts";
 
 /** The fields of one object type by the name under which an expression selects them. */
 export type Fields = ReadonlyMap<string, CelType>;

@@ -198,9 +198,7 @@ export class OverloadResolver {
     for (const type of [overload.result, ...overload.args]) collectParams(type, names);
     if (names.size === 0) return overload;
     const renaming = new Substitution();
-    for (const name of names) {
-      renaming.isAssignable(this.#context.freshType(), { kind: "param", name, params: [] });
-    }
+    for (const name of names) renaming.isAssignable(this.#context.freshType(), { kind: "param", name, params: [] });
     return { args: overload.args.map((type) => renaming.apply(type)), result: renaming.apply(overload.result) };
   }
 

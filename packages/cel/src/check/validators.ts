@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Clause, type ClauseVerb, FormatProblem, fillTemplate, wrongType } from "../library/format-template.ts";
+import { type Clause, type ClauseVerb, FormatError, fillTemplate, wrongType } from "../library/format-template.ts";
 import { type PatternStore, tooManyPatterns } from "../library/regex.ts";
 import { type Ast, type Call, childrenOf, type Expr, type ListExpr, type MapExpr } from "../syntax/ast.ts";
 import { type Issue, locationOf, noLocation, type Source } from "../syntax/source.ts";
@@ -127,7 +127,7 @@ function checkTemplate(call: Call, report: (id: number, message: string) => void
       format: (index, clause) => checkClause(elements[index], clause),
     });
   } catch (problem) {
-    if (!(problem instanceof FormatProblem)) throw problem;
+    if (!(problem instanceof FormatError)) throw problem;
     report(problem.exprId ?? call.id, problem.message);
     return;
   }

@@ -101,7 +101,7 @@ testAnswers(
 testAnswers(
   [
     {
-      why: "all: for each element the test whether to go on, the result so far, and the condition",
+      why: "all: for each element the test whether to continue, the result so far, and the condition",
       expr: "self.l.all(x, x == 'a')",
       min: 3n,
       max: 3n + 5n * 5n,

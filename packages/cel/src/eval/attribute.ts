@@ -4,8 +4,7 @@ import { SchemaList, SchemaMapList, SchemaSetList } from "../schema/schema-list.
 import { SchemaMap, withoutSchema } from "../schema/schema-map.ts";
 import { ConcatList, ListValue, listIndex, MapValue } from "../values/collections.ts";
 import { describe, typeNameOf } from "../values/describe.ts";
-import { Uint } from "../values/integers.ts";
-import { CelError, isError, none, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
+import { CelError, isError, none, noSuchOverload, OptionalValue, Uint, type Value } from "../values/value.ts";
 import type { Evaluation, Node, Step } from "./evaluation.ts";
 
 /** A value and what is selected from it, step by step. */
@@ -169,7 +168,7 @@ export function isKey(value: Value): boolean {
   return ["string", "bigint", "number", "boolean"].includes(typeof value) || value instanceof Uint;
 }
 
-/** What stands under a key, an error when that cannot be said, or undefined. */
+/** The value of a key, an error when it cannot be determined, or undefined. */
 function select(from: Value, key: Value): Value | undefined {
   if (from instanceof MapValue) return from.find(key);
   if (from instanceof ListValue) return selectElement(from, key);

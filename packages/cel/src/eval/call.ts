@@ -8,12 +8,22 @@ import { type Call, op } from "../syntax/ast.ts";
 import { type CelType, param } from "../types/types.ts";
 import { elementsOf, identityOf, ListValue, MapValue } from "../values/collections.ts";
 import { typeNameOf } from "../values/describe.ts";
-import { doubleToInt, doubleToUint, maxInt, Uint } from "../values/integers.ts";
 import { Meter } from "../values/meter.ts";
 import { equalValues } from "../values/operations.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { CelError, InternalFailure, isError, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
-import { constantNode, maxWork, type Node, PlanProblem, type Step, stepNode } from "./evaluation.ts";
+import {
+  CelError,
+  doubleToInt,
+  doubleToUint,
+  EvaluationError,
+  isError,
+  maxInt,
+  noSuchOverload,
+  OptionalValue,
+  Uint,
+  type Value,
+} from "../values/value.ts";
+import { constantNode, maxWork, type Node, PlanningError, type Step, stepNode } from "./evaluation.ts";
 
 /** What a call does once its arguments are known. */
 type Run = (args: readonly Value[], meter: Meter) => Value;
@@ -21,7 +31,7 @@ type Run = (args: readonly Value[], meter: Meter) => Value;
 /** Plans a call of anything but the operators that decide what is evaluated. */
 export function planCall(call: Call, args: readonly Node[], patterns: PatternStore): Node {
   const decl = functions.get(call.functionName) ?? patchFunctions.get(call.functionName);
-  if (!decl) throw new PlanProblem(`no such overload: ${call.functionName}`);
+  if (!decl) throw new PlanningError(`no such overload: ${call.functionName}`);
   const overload =
     call.overloads?.length === 1 ? decl.overloads.find(({ id }) => id === call.overloads?.[0]) : undefined;
   const cost = overload?.cost ?? decl.cost;
@@ -67,7 +77,7 @@ function planFunction(call: Call, args: readonly Node[], { decl, overload, cost,
 /** A conversion of a constant is done at once; if it fails there is no program. */
 function convertNow(run: Run, value: Value): Node {
   const converted = isError(value) ? value : run([value], new Meter(maxWork));
-  if (isError(converted)) throw new PlanProblem(converted.message);
+  if (isError(converted)) throw new PlanningError(converted.message);
   return constantNode(converted);
 }
 
@@ -77,7 +87,7 @@ function constantPattern(name: string, args: readonly Node[], patterns: PatternS
   const source = args[1];
   if (!use || source?.kind !== "constant" || typeof source.value !== "string") return undefined;
   const pattern = patterns.compile(source.value);
-  if (isError(pattern)) throw new PlanProblem(pattern.message);
+  if (isError(pattern)) throw new PlanningError(pattern.message);
   return (values, meter) => use(pattern, values, meter);
 }
 
@@ -122,7 +132,7 @@ function implementation(decl: FunctionDecl, overload: Overload | undefined): Run
   const only = overload ?? (decl.overloads.length === 1 ? decl.overloads[0] : undefined);
   if (!only) return dispatch(decl);
   const { run } = only;
-  if (!run) throw new PlanProblem(`no such overload: ${name}`);
+  if (!run) throw new PlanningError(`no such overload: ${name}`);
   if (decl.isUnguarded) return run;
   return (args, meter) => (fits(only, args) ? run(args, meter) : noMatch(name, args));
 }
@@ -156,7 +166,7 @@ function planEquality(
   toResult: (isEqual: boolean | CelError) => Value,
 ): Node {
   const [left, right] = args.map((arg) => arg.eval);
-  if (!left || !right || !cost) throw new PlanProblem("an equality lacks an operand");
+  if (!left || !right || !cost) throw new PlanningError("an equality lacks an operand");
   return stepNode((ev) => {
     const a = left(ev);
     const b = right(ev);
@@ -178,7 +188,7 @@ function planNotStrictlyFalse(args: readonly Node[]): Node {
 /** `o.or(p)` and `o.orValue(v)`: the second is evaluated only if the first holds nothing. */
 function planOptionalOr(args: readonly Node[], unwraps: boolean): Node {
   const [left, right] = args.map((arg) => arg.eval);
-  if (!left || !right) throw new PlanProblem("an optional lacks an alternative");
+  if (!left || !right) throw new PlanningError("an optional lacks an alternative");
   return stepNode((ev) => {
     const value = left(ev);
     if (!(value instanceof OptionalValue)) return value;
@@ -211,7 +221,7 @@ function planSetMembership([value, list]: readonly Node[]): Node | undefined {
   const step = value.eval;
   return stepNode((ev) => {
     const sought = step(ev);
-    if (sought instanceof Uint8Array) throw new InternalFailure("runtime error: hash of unhashable type types.Bytes");
+    if (sought instanceof Uint8Array) throw new EvaluationError("runtime error: hash of unhashable type types.Bytes");
     return isError(sought) ? sought : members.has(identityOf(sought));
   });
 }
@@ -222,9 +232,7 @@ function isScalar(value: Value): boolean {
 
 /** A number in every numeric type that can hold it, else the value itself. */
 function equalNumbers(value: Value): readonly Value[] {
-  if (typeof value === "bigint") {
-    return value < 0n ? [value, Number(value)] : [value, Number(value), new Uint(value)];
-  }
+  if (typeof value === "bigint") return value < 0n ? [value, Number(value)] : [value, Number(value), new Uint(value)];
   if (value instanceof Uint) {
     const double = Number(value.value);
     return value.value > maxInt ? [value, double] : [value, double, value.value];

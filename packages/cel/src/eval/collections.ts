@@ -13,7 +13,7 @@ import {
   MapValue,
 } from "../values/collections.ts";
 import { ConstructedValue, describe } from "../values/describe.ts";
-import { CelError, InternalFailure, isError, OptionalValue, type Value } from "../values/value.ts";
+import { CelError, EvaluationError, isError, OptionalValue, type Value } from "../values/value.ts";
 import { goTypeName } from "./attribute.ts";
 import { constantNode, type Evaluation, type Node, type Step, stepNode } from "./evaluation.ts";
 import type { Planner } from "./planner.ts";
@@ -105,7 +105,7 @@ function foldMap(ev: Evaluation, fold: Fold, map: MapValue): void {
   }
 }
 
-/** Whether to go on with the next element. */
+/** Whether to continue with the next element. */
 function runStep(ev: Evaluation, { condition, step, accumulator }: Fold): boolean {
   if (condition(ev) === false) return false;
   ev.slots[accumulator] = step(ev);
@@ -150,7 +150,7 @@ export function planMap(entries: readonly PlannedEntry[]): Node {
       if (isError(key)) return key;
       const value = read(entry.value);
       if (isError(value)) return value;
-      if (key instanceof Uint8Array) throw new InternalFailure("runtime error: hash of unhashable type types.Bytes");
+      if (key instanceof Uint8Array) throw new EvaluationError("runtime error: hash of unhashable type types.Bytes");
       if (!entry.isOptional) made.set(identityOf(key), [key, value]);
       else if (!(value instanceof OptionalValue)) return notOptional(key, value);
       else if (value.hasValue) made.set(identityOf(key), [key, value.value]);

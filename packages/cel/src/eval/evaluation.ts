@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { CostExceeded, Meter } from "../values/meter.ts";
+import { CostExceededError, Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import type { Attribute } from "./attribute.ts";
 
@@ -36,7 +36,7 @@ export class Evaluation {
   charge(units: number): void {
     this.#cost += units;
     // Less than nothing is an overflow in Kubernetes' counter.
-    if (this.#cost > this.#costLimit || this.#cost < 0) throw new CostExceeded();
+    if (this.#cost > this.#costLimit || this.#cost < 0) throw new CostExceededError();
   }
 }
 
@@ -57,4 +57,4 @@ export function stepNode(step: Step): Node {
 }
 
 /** A checked expression that cannot be made a program, for example because a literal cannot be converted. */
-export class PlanProblem extends Error {}
+export class PlanningError extends Error {}

@@ -26,7 +26,7 @@ import {
 } from "./attribute.ts";
 import { planCall } from "./call.ts";
 import { planComprehension, planList, planMap, planStruct } from "./collections.ts";
-import { constantNode, type Evaluation, type Node, PlanProblem, type Step, stepNode } from "./evaluation.ts";
+import { constantNode, type Evaluation, type Node, PlanningError, type Step, stepNode } from "./evaluation.ts";
 
 /** A planned expression and the number of places its comprehensions need. */
 interface Plan {
@@ -34,7 +34,7 @@ interface Plan {
   readonly slotCount: number;
 }
 
-/** Turns a checked expression into steps. Throws PlanProblem when that cannot be done. */
+/** Turns a checked expression into steps. Throws PlanningError when that cannot be done. */
 export function plan(root: Expr, patterns: PatternStore): Plan {
   const planner = new Planner(patterns);
   const node = planner.plan(root);
@@ -84,7 +84,7 @@ export class Planner {
       case "struct":
         return this.#struct(expr);
       case "unspecified":
-        throw new PlanProblem(`unsupported expression: ${expr.kind}`);
+        throw new PlanningError(`unsupported expression: ${expr.kind}`);
     }
   }
 
@@ -112,7 +112,7 @@ export class Planner {
   #ident(expr: Ident | Select, qualified: string): Node {
     const name = qualified.replace(/^\./, "");
     if (expr.type?.kind === "type") {
-      if (!typeNames.has(name)) throw new PlanProblem(`reference to undefined type: ${name}`);
+      if (!typeNames.has(name)) throw new PlanningError(`reference to undefined type: ${name}`);
       return constantNode(new TypeValue(name));
     }
     const local = this.#scopes.findLast((scope) => scope.has(name))?.get(name);
@@ -151,7 +151,7 @@ export class Planner {
 }
 
 function required(node: Node | undefined): Node {
-  if (!node) throw new PlanProblem("an operator lacks an operand");
+  if (!node) throw new PlanningError("an operator lacks an operand");
   return node;
 }
 
@@ -174,7 +174,7 @@ function conditional(condition: Node, yes: Node, no: Node): Node {
 
 function index(operand: Node, key: Node, isOptional: boolean): Node {
   if (key.kind === "constant" && !isKey(key.value)) {
-    throw new PlanProblem(`invalid qualifier type: ${goTypeName(key.value)}`);
+    throw new PlanningError(`invalid qualifier type: ${goTypeName(key.value)}`);
   }
   const attribute = attributeOf(operand);
   const qualifier =

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ArrayList, EntryMap } from "../values/collections.ts";
-import { Uint } from "../values/integers.ts";
 import { Meter } from "../values/meter.ts";
-import { OptionalValue, type Value } from "../values/value.ts";
+import { OptionalValue, Uint, type Value } from "../values/value.ts";
 import {
   addRanges,
   exactly,
@@ -70,9 +69,7 @@ const sizes: readonly { readonly why: string; readonly value: Value; readonly si
   { why: "an optional is one", value: new OptionalValue("abc"), size: 1 },
 ];
 
-for (const { why, value, size } of sizes) {
-  test(`size: ${why}`, () => assert.equal(sizeOf(value, meter()), size));
-}
+for (const { why, value, size } of sizes) test(`size: ${why}`, () => assert.equal(sizeOf(value, meter()), size));
 
 test("operators look into optionals", () => {
   assert.equal(operandSize(new OptionalValue(new OptionalValue("abc")), meter()), 3);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { utf8Length } from "@purlin/kube-objects/json";
 import type { Expr } from "../syntax/ast.ts";
 import type { CelType } from "../types/types.ts";
 import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import type { Meter } from "../values/meter.ts";
-import { textBytes, textSize } from "../values/text.ts";
+import { textSize } from "../values/text.ts";
 import { OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
 
 /** The least and the most a size or a cost can be. Nothing goes beyond 64 bits: the most there is means unbounded. */
@@ -218,7 +219,7 @@ function textCost(call: EstimatedCall, element: EstimatedArg): { min: bigint; ma
 function traversalCost(value: Value, meter: Meter): number {
   if (typeof value === "string") {
     meter.characters(value.length);
-    return Math.floor(textBytes(value) * characterCost);
+    return Math.floor(utf8Length(value) * characterCost);
   }
   if (value instanceof Uint8Array) return Math.floor(value.length * characterCost);
   let cost = 0;
@@ -229,8 +230,6 @@ function traversalCost(value: Value, meter: Meter): number {
   }
   if (!(value instanceof MapValue)) return 1;
   meter.elements(value.size);
-  for (const key of value.keys()) {
-    cost += traversalCost(key, meter) + traversalCost(value.find(key) ?? null, meter);
-  }
+  for (const key of value.keys()) cost += traversalCost(key, meter) + traversalCost(value.find(key) ?? null, meter);
   return cost;
 }

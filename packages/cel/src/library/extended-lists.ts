@@ -17,9 +17,9 @@ import {
 } from "../types/types.ts";
 import { ArrayList, elementsOf, ListValue } from "../values/collections.ts";
 import { typeNameOf } from "../values/describe.ts";
-import { CostExceeded, type Meter } from "../values/meter.ts";
+import { CostExceededError, type Meter } from "../values/meter.ts";
 import { compareValues, equalValues, isOrdered } from "../values/operations.ts";
-import { CelError, InternalFailure, noSuchOverload, type Value } from "../values/value.ts";
+import { CelError, EvaluationError, noSuchOverload, type Value } from "../values/value.ts";
 import {
   addRanges,
   type CallEstimate,
@@ -89,7 +89,7 @@ function flattenInto(
 const range: Implementation = ([count], meter) => {
   if (typeof count !== "bigint") return noSuchOverload;
   // Kubernetes makes the list and then finds that it was too expensive; the outcome is the same.
-  if (count > 10_000_000n) throw new CostExceeded();
+  if (count > 10_000_000n) throw new CostExceededError();
   meter.spend(Math.max(0, Number(count)));
   return new ArrayList(Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index)));
 };
@@ -195,7 +195,7 @@ function selfComparison(pick: {
       const source = args[pick.value];
       // Kubernetes takes the argument for a list without looking.
       if (source instanceof CelError) {
-        throw new InternalFailure("interface conversion: *types.Err is not traits.Lister: missing method Add");
+        throw new EvaluationError("interface conversion: *types.Err is not traits.Lister: missing method Add");
       }
       if (!(source instanceof ListValue) || source.size === 0) return madeList(0);
       const first = source.get(0);

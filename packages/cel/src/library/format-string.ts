@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goQuote } from "@purlin/kube-objects/json";
+import { compareUtf8 } from "@purlin/base";
+import { goFloat, goQuote } from "@purlin/kube-objects/json";
 import { dynType, listOf, stringType } from "../types/types.ts";
 import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import { toText } from "../values/convert.ts";
 import { typeNameOf } from "../values/describe.ts";
-import { Uint } from "../values/integers.ts";
 import type { Meter } from "../values/meter.ts";
-import { compareText } from "../values/text.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { CelError, isError, TypeValue, type Value } from "../values/value.ts";
+import { CelError, isError, TypeValue, Uint, type Value } from "../values/value.ts";
 import { characterCost, scaleRange, sizeOf } from "./costs.ts";
-import { type Clause, FormatProblem, fillTemplate, wrongType } from "./format-template.ts";
+import { type Clause, FormatError, fillTemplate, wrongType } from "./format-template.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
 
 /** A number as `digits` with `scale` of them behind the point. */
@@ -101,7 +100,7 @@ const format: Implementation = ([template, list], meter) => {
   if (typeof template !== "string" || !(list instanceof ListValue)) return new CelError("no such overload");
   meter.characters(template.length);
   const require = (index: number): Value => {
-    if (index >= list.size) throw new FormatProblem(`index ${index} out of range`);
+    if (index >= list.size) throw new FormatError(`index ${index} out of range`);
     return list.get(index);
   };
   try {
@@ -111,13 +110,13 @@ const format: Implementation = ([template, list], meter) => {
       format: (index, clause) => formatClause(require(index), clause, meter),
     });
   } catch (problem) {
-    if (problem instanceof FormatProblem) return new CelError(problem.message);
+    if (problem instanceof FormatError) return new CelError(problem.message);
     throw problem;
   }
 };
 
 function formatClause(value: Value, { verb, precision = defaultPrecision }: Clause, meter: Meter): string {
-  const wrong = (): FormatProblem => wrongType(verb, typeNameOf(value));
+  const wrong = (): FormatError => wrongType(verb, typeNameOf(value));
   switch (verb) {
     case "s":
       return spent(formatAny(value, wrong, meter), meter);
@@ -150,12 +149,12 @@ function spent(text: string, meter: Meter): string {
 
 const integerOf = (value: bigint | Uint): bigint => (typeof value === "bigint" ? value : value.value);
 
-function inBase(value: Value, base: number, wrong: () => FormatProblem): string {
+function inBase(value: Value, base: number, wrong: () => FormatError): string {
   if (typeof value !== "bigint" && !(value instanceof Uint)) throw wrong();
   return integerOf(value).toString(base);
 }
 
-function formatHex(value: Value, wrong: () => FormatProblem): string {
+function formatHex(value: Value, wrong: () => FormatError): string {
   if (typeof value === "string") return Buffer.from(value, "utf8").toString("hex");
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
   return inBase(value, 16, wrong);
@@ -167,14 +166,14 @@ const doubleTexts: ReadonlyMap<Value, number> = new Map([
   ["-Infinity", Number.NEGATIVE_INFINITY],
 ]);
 
-function doubleOf(value: Value, wrong: () => FormatProblem): number {
+function doubleOf(value: Value, wrong: () => FormatError): number {
   const double = typeof value === "number" ? value : doubleTexts.get(value);
   if (double === undefined) throw wrong();
   return double;
 }
 
 /** `%s`: what a value is as a string. */
-function formatAny(value: Value, wrong: () => FormatProblem, meter: Meter): string {
+function formatAny(value: Value, wrong: () => FormatError, meter: Meter): string {
   if (value === null) return "null";
   if (value instanceof ListValue) return formatList(value, meter);
   if (value instanceof MapValue) return formatMap(value, meter);
@@ -184,7 +183,7 @@ function formatAny(value: Value, wrong: () => FormatProblem, meter: Meter): stri
   if (!isScalar) throw wrong();
   const text = toText(value);
   if (isError(text))
-    throw new FormatProblem(`error during formatting: could not convert argument "${text.message}" to string`);
+    throw new FormatError(`error during formatting: could not convert argument "${text.message}" to string`);
   return String(text);
 }
 
@@ -200,33 +199,28 @@ function formatMap(map: MapValue, meter: Meter): string {
     const isKey = ["string", "boolean", "bigint"].includes(typeof key) || key instanceof Uint;
     if (!isKey) {
       const type = typeNameOf(key);
-      throw new FormatProblem(`error during formatting: no formatting function for map key of type ${type}`);
+      throw new FormatError(`error during formatting: no formatting function for map key of type ${type}`);
     }
     entries.push([formatInside(key, meter), formatInside(map.find(key) ?? null, meter)]);
   }
-  entries.sort(([a], [b]) => compareText(a, b));
+  entries.sort(([a], [b]) => compareUtf8(a, b));
   return `{${entries.map(([key, value]) => `${key}:${value}`).join(", ")}}`;
 }
 
 /** A value inside a list or map, quoted and typed so that it could be written in an expression. */
 function formatInside(value: Value, meter: Meter): string {
-  const noFormat = (): FormatProblem =>
-    new FormatProblem(`error during formatting: no formatting function for ${typeNameOf(value)}`);
+  const noFormat = (): FormatError =>
+    new FormatError(`error during formatting: no formatting function for ${typeNameOf(value)}`);
   if (typeof value === "number") {
     const sign = Object.is(value, -0) ? "-" : "";
     const isOrdinary = Number.isFinite(value);
-    return isOrdinary ? sign + formatFixed(value, defaultPrecision).replaceAll(",", "") : `"${goInfinity(value)}"`;
+    return isOrdinary ? sign + formatFixed(value, defaultPrecision).replaceAll(",", "") : `"${goFloat(value)}"`;
   }
   const text = formatAny(value, noFormat, meter);
   if (typeof value === "string") return goQuote(text);
   if (value instanceof Uint8Array) return `b${goQuote(text)}`;
   if (value instanceof Timestamp) return `timestamp(${goQuote(text)})`;
   return value instanceof Duration ? `duration(${goQuote(text)})` : text;
-}
-
-function goInfinity(value: number): string {
-  if (Number.isNaN(value)) return "NaN";
-  return value > 0 ? "+Inf" : "-Inf";
 }
 
 /** `template.format(list)`. */

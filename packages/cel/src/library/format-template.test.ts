@@ -2,7 +2,7 @@
 // Templates of `format`: which clauses they have, and how wrong ones are reported.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Clause, FormatProblem, fillTemplate, wrongType } from "./format-template.ts";
+import { type Clause, FormatError, fillTemplate, wrongType } from "./format-template.ts";
 
 /** The template filled with its clauses, such as `<0 f .2>` for the first argument with two digits. */
 function filled(template: string, size = 9): string {
@@ -56,19 +56,19 @@ describe("templates that are refused", () => {
     "%.10000000000000000000f": `${atoi} "10000000000000000000": value out of range`,
   };
   for (const [template, message] of Object.entries(rows)) {
-    test(JSON.stringify(template), () => assert.throws(() => filled(template), new FormatProblem(message)));
+    test(JSON.stringify(template), () => assert.throws(() => filled(template), new FormatError(message)));
   }
 
   test("a precision of a million digits is refused without being read as a number", () => {
     const digits = "9".repeat(1_000_000);
-    assert.throws(() => filled(`%.${digits}f`), new FormatProblem(`${atoi} "${digits}": value out of range`));
+    assert.throws(() => filled(`%.${digits}f`), new FormatError(`${atoi} "${digits}": value out of range`));
   });
 });
 
 describe("arguments", () => {
   test("a clause without an argument is refused before it is looked at", () => {
-    assert.throws(() => filled("%s %z", 1), new FormatProblem("index 1 out of range"));
-    assert.throws(() => filled("%d", 0), new FormatProblem("index 0 out of range"));
+    assert.throws(() => filled("%s %z", 1), new FormatError("index 1 out of range"));
+    assert.throws(() => filled("%d", 0), new FormatError("index 0 out of range"));
   });
 
   test("a percent sign needs no argument", () => assert.equal(filled("%%", 0), "%"));

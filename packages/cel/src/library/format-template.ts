@@ -9,7 +9,7 @@ export interface Clause {
 }
 
 /** A problem with a template or its arguments, with the message CEL gives. */
-export class FormatProblem extends Error {
+export class FormatError extends Error {
   /** The expression to blame, when it is not the call itself. */
   readonly exprId: number | undefined;
 
@@ -41,8 +41,8 @@ export function fillTemplate(template: string, args: TemplateArgs): string {
       continue;
     }
     args.require(used);
-    if (next + 1 >= template.length) throw new FormatProblem("unexpected end of string");
-    if (used >= args.size) throw new FormatProblem(`index ${used} out of range`);
+    if (next + 1 >= template.length) throw new FormatError("unexpected end of string");
+    if (used >= args.size) throw new FormatError(`index ${used} out of range`);
     const { clause, end } = parseClause(template, next + 1);
     result += args.format(used, clause);
     used++;
@@ -55,7 +55,7 @@ function parseClause(template: string, start: number): { readonly clause: Clause
   const problem = "could not parse formatting clause";
   const { precision, end } = parsePrecision(template, start);
   const verb = clauseVerbs.find((one) => one === template[end]);
-  if (!verb) throw new FormatProblem(`${problem}: unrecognized formatting clause "${firstByte(template, end)}"`);
+  if (!verb) throw new FormatError(`${problem}: unrecognized formatting clause "${firstByte(template, end)}"`);
   return { clause: { verb, precision }, end: end + 1 };
 }
 
@@ -72,13 +72,13 @@ function parsePrecision(
   const problem = "could not parse formatting clause: error while parsing precision";
   const [digits = ""] = /^\d*/.exec(template.slice(start + 1)) ?? [];
   const end = start + 1 + digits.length;
-  if (end >= template.length) throw new FormatProblem(`${problem}: could not find end of precision specifier`);
+  if (end >= template.length) throw new FormatError(`${problem}: could not find end of precision specifier`);
   // No integer of 64 bits has more than 19 digits; reading a megabyte of them would take long.
   const isTooLarge = digits.replace(/^0+/, "").length > 19 || BigInt(digits.slice(-19)) > 2n ** 63n - 1n;
   if (digits === "" || isTooLarge) {
     const reason = digits === "" ? "invalid syntax" : "value out of range";
     const detail = `error while converting precision to integer: strconv.Atoi: parsing "${digits}": ${reason}`;
-    throw new FormatProblem(`${problem}: ${detail}`);
+    throw new FormatError(`${problem}: ${detail}`);
   }
   return { precision: Number(digits), end };
 }
@@ -95,6 +95,6 @@ const subjects: Readonly<Record<ClauseVerb, string>> = {
 };
 
 /** The clause does not take arguments of that type. */
-export function wrongType(verb: ClauseVerb, typeName: string, exprId?: number): FormatProblem {
-  return new FormatProblem(`error during formatting: ${subjects[verb]}, was given ${typeName}`, exprId);
+export function wrongType(verb: ClauseVerb, typeName: string, exprId?: number): FormatError {
+  return new FormatError(`error during formatting: ${subjects[verb]}, was given ${typeName}`, exprId);
 }

@@ -13,7 +13,7 @@ import {
 } from "../values/value.ts";
 import { type CostModel, characterCost, fixedCost, patternCharacterCost, scaleRange, sizeOf } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { checkRequestUri, UrlProblem } from "./parse-url.ts";
+import { checkRequestUri, UrlSyntaxError } from "./parse-url.ts";
 
 /** What is wrong with a text under a format; nothing if it fits. */
 type FormatCheck = (text: string) => readonly string[];
@@ -159,7 +159,7 @@ const checkUri: FormatCheck = (text) => {
     checkRequestUri(text);
     return [];
   } catch (problem) {
-    if (problem instanceof UrlProblem) return [problem.message];
+    if (problem instanceof UrlSyntaxError) return [problem.message];
     throw problem;
   }
 };

@@ -71,7 +71,7 @@ testAnswers([
   { why: "a duration and a timestamp", expr: "dyn(duration('0')) == dyn(timestamp(0))", is: "false", cost: 1 },
   { why: "types", expr: "[type(1) == type(2), type(1) == type('a')]", is: "[true, false]", cost: 12 },
   {
-    why: "types that the compiler knows to differ",
+    why: "types that differ at compile time",
     expr: "1 == 'a'",
     refused: "3: found no matching overload for '_==_' applied to '(int, string)'",
   },
@@ -155,7 +155,7 @@ testAnswers([
   { why: "a condition that fails", expr: "1 / 0 == 1 ? 1 : 2", is: "ERR division by zero", cost: 2 },
   { why: "sides of different types", expr: "true ? dyn(1) : dyn('a')", is: "1", cost: 0 },
   {
-    why: "sides that the compiler knows to differ",
+    why: "sides that differ at compile time",
     expr: "true ? 1 : 'a'",
     refused: "6: found no matching overload for '_?_:_' applied to '(bool, int, string)'",
   },

@@ -67,7 +67,7 @@ testAnswers([
 testAnswers([
   { why: "a key that is there", expr: "{'a': 1}.?a", is: "optional(1)", cost: 2 },
   { why: "a key that is not there", expr: "{'a': 1}.?b", is: "optional.none", cost: 1 },
-  { why: "a selection goes on", expr: "{'a': {'b': 1}}.?a.b", is: "optional(1)", cost: 3 },
+  { why: "a selection continues", expr: "{'a': {'b': 1}}.?a.b", is: "optional(1)", cost: 3 },
   { why: "a selection ends where nothing is", expr: "{'a': {'b': 1}}.?x.b", is: "optional.none", cost: 1 },
   { why: "what is not there inside", expr: "{'a': {'b': 1}}.?a.c", is: "optional.none", cost: 2 },
   { why: "an optional index of a list", expr: "[1, 2][?1]", is: "optional(2)", cost: 2 },

@@ -4,9 +4,8 @@ import { op } from "../syntax/ast.ts";
 import { boolType, dynType, intType, listOf, mapOf, optionalOf, stringType, typeParam } from "../types/types.ts";
 import { ArrayList, EntryMap, elementsOf, ListValue } from "../values/collections.ts";
 import { describe } from "../values/describe.ts";
-import { Uint } from "../values/integers.ts";
 import { Duration } from "../values/time-values.ts";
-import { CelError, none, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
+import { CelError, none, noSuchOverload, OptionalValue, Uint, type Value } from "../values/value.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 
 const key = typeParam("K");

@@ -12,7 +12,7 @@ export interface ParsedUrl {
   readonly host: string;
   readonly hasNoHost: boolean;
   readonly path: string;
-  /** The path as written, where that differs from the path escaped anew. */
+  /** The path as written, where that differs from the path escaped again. */
   readonly rawPath: string;
   readonly rawQuery: string;
   readonly forcesQuery: boolean;
@@ -21,10 +21,10 @@ export interface ParsedUrl {
 }
 
 function fail(message: string): never {
-  throw new UrlProblem(message);
+  throw new UrlSyntaxError(message);
 }
 
-/** Reads a URL as Go does; it may be relative and may have a fragment. Throws a UrlProblem in Go's words. */
+/** Reads a URL as Go does; it may be relative and may have a fragment. Throws a UrlSyntaxError in Go's words. */
 export function parseUrl(text: string): ParsedUrl {
   const hash = text.indexOf("#");
   const main = hash < 0 ? text : text.slice(0, hash);
@@ -44,7 +44,7 @@ function located<R>(text: string, parse: () => R): R {
   try {
     return parse();
   } catch (problem) {
-    if (!(problem instanceof UrlProblem)) throw problem;
+    if (!(problem instanceof UrlSyntaxError)) throw problem;
     return fail(`parse ${goQuote(text)}: ${problem.message}`);
   }
 }
@@ -187,7 +187,7 @@ function formatHierarchy(url: ParsedUrl): string {
 }
 
 /** A string that is not a URL, in the words of Go's net/url. */
-export class UrlProblem extends Error {}
+export class UrlSyntaxError extends Error {}
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const unreserved = `${alphanumeric}-_.~`;
@@ -225,7 +225,7 @@ export function unescapePart(text: string, part: UrlPart): string {
 
 function escapedByte(source: string, at: number, part: UrlPart): number {
   const sequence = source.slice(at, at + 3);
-  const wrong = new UrlProblem(`invalid URL escape ${goQuote(Buffer.from(sequence, "latin1").toString("utf8"))}`);
+  const wrong = new UrlSyntaxError(`invalid URL escape ${goQuote(Buffer.from(sequence, "latin1").toString("utf8"))}`);
   if (!isHex(sequence[1]) || !isHex(sequence[2])) throw wrong;
   const byte = Number.parseInt(sequence.slice(1), 16);
   // A host may escape only what is not ASCII; a zone may also escape what a host could hold.
@@ -237,7 +237,7 @@ function escapedByte(source: string, at: number, part: UrlPart): number {
 
 function checkHostCharacter(char: string, part: UrlPart): void {
   if ((part !== "host" && part !== "zone") || char.charCodeAt(0) >= 0x80 || allowed[part].has(char)) return;
-  throw new UrlProblem(`invalid character ${goQuote(char)} in host name`);
+  throw new UrlSyntaxError(`invalid character ${goQuote(char)} in host name`);
 }
 
 /** Escapes what a URL part may not hold. */

@@ -10,7 +10,7 @@ import {
   amountToInt,
   compareAmounts,
   parseAmount,
-  QuantityProblem,
+  QuantitySyntaxError,
   signOf,
 } from "./quantity-amount.ts";
 
@@ -59,9 +59,7 @@ describe("reading an amount", () => {
     "1000000000Ei": large(max64),
     "-1000000000Ei": large(-max64),
   };
-  for (const [text, amount] of Object.entries(rows)) {
-    test(text, () => assert.deepEqual(parseAmount(text), amount));
-  }
+  for (const [text, amount] of Object.entries(rows)) test(text, () => assert.deepEqual(parseAmount(text), amount));
 
   test("an amount with a binary suffix is small while 14 digits are left for it", () => {
     const isSmall = (text: string): boolean => parseAmount(text).isSmall;
@@ -108,7 +106,7 @@ describe("reading an amount", () => {
   ];
   for (const [text, problem] of refused) {
     test(`${JSON.stringify(text)} is refused`, () => {
-      assert.throws(() => parseAmount(text), new QuantityProblem(problem));
+      assert.throws(() => parseAmount(text), new QuantitySyntaxError(problem));
     });
   }
 });

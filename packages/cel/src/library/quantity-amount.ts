@@ -10,7 +10,7 @@ export interface Amount {
   readonly isSmall: boolean;
 }
 
-export class QuantityProblem extends Error {}
+export class QuantitySyntaxError extends Error {}
 
 // No two parts match the same digits next to each other: a text of a megabyte is refused in one pass.
 const form = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?|[-+])\d*)?$/;
@@ -39,7 +39,7 @@ const nano = -9;
 /** Reads a quantity such as `1.5Gi`, `200m` or `1e3`. */
 export function parseAmount(text: string): Amount {
   const match = text === "" ? null : form.exec(text);
-  if (!match) throw new QuantityProblem(formProblem);
+  if (!match) throw new QuantitySyntaxError(formProblem);
   const [, sign, digits = "", fraction = "", suffix = ""] = match;
   const number: Parsed = { sign: sign === "-" ? -1n : 1n, whole: digits.replace(/^0+/, "") || "0", fraction };
   const binary = binarySuffixes.get(suffix);
@@ -54,7 +54,7 @@ interface Parsed {
 }
 
 function parseExponent(suffix: string): number {
-  const problem = new QuantityProblem("unable to parse quantity's suffix");
+  const problem = new QuantitySyntaxError("unable to parse quantity's suffix");
   const [, digits] = /^[eE]([+-]?\d+)$/.exec(suffix) ?? [];
   if (digits === undefined || digits.length > 20 || !fits64(BigInt(digits))) throw problem;
   return Number(BigInt.asIntN(32, BigInt(digits)));

@@ -12,7 +12,7 @@ import {
   amountToInt,
   compareAmounts,
   parseAmount,
-  QuantityProblem,
+  QuantitySyntaxError,
   signOf,
 } from "./quantity-amount.ts";
 
@@ -49,7 +49,7 @@ function parseQuantity(text: Value | undefined, meter: Meter): QuantityValue | C
   try {
     return new QuantityValue(parseAmount(text));
   } catch (problem) {
-    if (problem instanceof QuantityProblem) return new CelError(problem.message);
+    if (problem instanceof QuantitySyntaxError) return new CelError(problem.message);
     throw problem;
   }
 }

@@ -15,10 +15,10 @@ interface Version {
   readonly build: readonly string[];
 }
 
-class VersionProblem extends Error {}
+class VersionSyntaxError extends Error {}
 
 function fail(message: string): never {
-  throw new VersionProblem(message);
+  throw new VersionSyntaxError(message);
 }
 
 const maxPart = 2n ** 64n - 1n;
@@ -122,7 +122,7 @@ const parseSemver: Implementation = ([text, normalizes = false]) => {
   try {
     return new SemverValue(parseVersion(normalizes ? normalizeVersion(text) : text));
   } catch (problem) {
-    if (problem instanceof VersionProblem) return new CelError(problem.message);
+    if (problem instanceof VersionSyntaxError) return new CelError(problem.message);
     throw problem;
   }
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../../test/answers.ts";
-import { stringSubject as subject } from "../../test/subjects.ts";
+import { stringSubject as subject, testAnswers } from "../../test/answers.ts";
 
 testAnswers([
   {

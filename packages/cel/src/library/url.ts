@@ -12,7 +12,7 @@ import {
   type ParsedUrl,
   parseUrl,
   splitHost,
-  UrlProblem,
+  UrlSyntaxError,
   unescapePart,
 } from "./parse-url.ts";
 
@@ -44,7 +44,7 @@ function attempt<R>(action: () => R): R | CelError {
   try {
     return action();
   } catch (problem) {
-    if (!(problem instanceof UrlProblem)) throw problem;
+    if (!(problem instanceof UrlSyntaxError)) throw problem;
     return new CelError(`URL parse error during conversion from string: ${problem.message}`);
   }
 }
@@ -64,7 +64,7 @@ const isUrl: Implementation = ([text], meter) => {
   return !isError(attempt(() => checkRequestUri(text)));
 };
 
-/** URLs are read character by character, and their parts are written anew to compare. */
+/** URLs are read character by character, and their parts are written again to compare. */
 function spendOnParsing(text: string, meter: Meter): void {
   meter.spend(text.length * 4);
 }

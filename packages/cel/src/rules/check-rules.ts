@@ -15,7 +15,7 @@ import { printJson } from "@purlin/kube-objects/json";
 import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { maxSchemaDepth } from "../schema/decl-type.ts";
 import { trimSpace } from "../values/text.ts";
-import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
+import { RulePathError, resolveFieldPath } from "./field-path.ts";
 import { type CompiledRule, maxCardinality, RuleCompiler } from "./rule-set.ts";
 import {
   CostTotal,
@@ -214,7 +214,7 @@ function checkFieldPath({ fieldPath = "" }: ValidationRule, path: string, schema
   try {
     resolveFieldPath(fieldPath, schema);
   } catch (problem) {
-    if (!(problem instanceof FieldPathProblem)) throw problem;
+    if (!(problem instanceof RulePathError)) throw problem;
     errors.push(invalidValue(at, fieldPath, "must be a valid path"));
   }
   return errors;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
+import { RulePathError, resolveFieldPath } from "./field-path.ts";
 
 const text: Schema = { type: "string" };
 const schema: Schema = {
@@ -50,7 +50,7 @@ const refused: Readonly<Record<string, string>> = {
 for (const [path, message] of Object.entries(refused)) {
   test(`a path that names none: ${path}`, () => {
     assert.throws(() => resolveFieldPath(path, schema), { message });
-    assert.throws(() => resolveFieldPath(path, schema), FieldPathProblem);
+    assert.throws(() => resolveFieldPath(path, schema), RulePathError);
   });
 }
 

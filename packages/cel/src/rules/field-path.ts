@@ -5,7 +5,7 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import { valueSchema } from "../schema/schema-node.ts";
 
 /** Why a `fieldPath` names no field. */
-export class FieldPathProblem extends Error {}
+export class RulePathError extends Error {}
 
 const escapes: ReadonlyMap<string, string> = new Map([
   ["a", "\u0007"],
@@ -27,7 +27,7 @@ export interface FoundField {
 }
 
 /**
- * The field of a schema that a path such as `.spec.labels['app']` names. Throws FieldPathProblem when the schema has no such field.
+ * The field of a schema that a path such as `.spec.labels['app']` names. Throws RulePathError when the schema has no such field.
  * Without brackets only names can be written.
  */
 export function resolveFieldPath(
@@ -41,10 +41,10 @@ export function resolveFieldPath(
   let at = 0;
   while (at < tokens.length) {
     const token = tokens[at++];
-    if (token === "[" && !brackets) throw new FieldPathProblem("array notation is not allowed");
-    if (token !== "." && token !== "[") throw new FieldPathProblem(`expected [ or . but got: ${token}`);
+    if (token === "[" && !brackets) throw new RulePathError("array notation is not allowed");
+    if (token !== "." && token !== "[") throw new RulePathError(`expected [ or . but got: ${token}`);
     const written = tokens[at++];
-    if (written === undefined) throw new FieldPathProblem("unexpected end of JSON path");
+    if (written === undefined) throw new RulePathError("unexpected end of JSON path");
     const name = token === "[" ? unquote(written) : written;
     const next = step(current, name);
     path = next.isNamed ? childPath(path, name) : keyPath(path, name);
@@ -55,8 +55,8 @@ export function resolveFieldPath(
 }
 
 function expectClose(token: string | undefined): void {
-  if (token === undefined) throw new FieldPathProblem("unexpected end of JSON path");
-  if (token !== "]") throw new FieldPathProblem(`expected ] but got ${token}`);
+  if (token === undefined) throw new RulePathError("unexpected end of JSON path");
+  if (token !== "]") throw new RulePathError(`expected ] but got ${token}`);
 }
 
 function step(schema: Schema, name: string): { readonly schema: Schema; readonly isNamed: boolean } {
@@ -67,7 +67,7 @@ function step(schema: Schema, name: string): { readonly schema: Schema; readonly
   }
   // Values of any kind can be named as well, but nothing inside them.
   const isOpen = schema.additionalProperties !== undefined && Object.keys(properties).length === 0;
-  if (!isOpen) throw new FieldPathProblem("does not refer to a valid field");
+  if (!isOpen) throw new RulePathError("does not refer to a valid field");
   return { schema: valueSchema(schema) ?? {}, isNamed: false };
 }
 
@@ -78,11 +78,11 @@ function tokenize(text: string): readonly string[] {
 
 function unquote(token: string): string {
   if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) {
-    throw new FieldPathProblem(`expected single quoted string but got ${token}`);
+    throw new RulePathError(`expected single quoted string but got ${token}`);
   }
   return token.slice(1, -1).replace(/\\(.)/gs, (sequence, kind: string) => {
     const char = escapes.get(kind);
-    if (char === undefined) throw new FieldPathProblem(`invalid string literal: invalid escape char ${sequence}`);
+    if (char === undefined) throw new RulePathError(`invalid string literal: invalid escape char ${sequence}`);
     return char;
   });
 }

@@ -71,7 +71,7 @@ describe("places", () => {
     assert.deepEqual(paths(schema, { a: "text", l: { 0: "x" } }), ["a", "l"]);
   });
 
-  test("a field that the schema does not know has no place", () => {
+  test("a field that the schema does not declare has no place", () => {
     assert.deepEqual(paths(object({ a: text }), { b: "x", a: "y" }), ["a"]);
   });
 
@@ -216,7 +216,7 @@ describe("what an update left unchanged", () => {
     assert.deepEqual(unchanged(schema, { o: { a: "1", b: "2" } }, { o: { a: "1", c: "2" } }), []);
   });
 
-  test("an object with a member that the schema does not know counts as changed", () => {
+  test("an object with a member that the schema does not declare counts as changed", () => {
     const schema = object({ o: object({ a: { type: "string" } }, rules) });
     assert.deepEqual(unchanged(schema, { o: { a: "1", z: 1 } }, { o: { a: "1", z: 1 } }), []);
   });

@@ -267,7 +267,7 @@ describe("the tree of rules", () => {
     assert.match(set.properties.get("$other")?.rule(0).error ?? "", /undefined field 'kind'/);
   });
 
-  test("the root of a schema is a resource unless it is said not to be", () => {
+  test("the root of a schema is a resource by default", () => {
     const schema: Schema = { type: "object", "x-kubernetes-validations": [{ rule: "self.kind != ''" }] };
     assert.equal(createRuleSet(schema)?.rule(0).error, undefined);
     assert.match(createRuleSet(schema, false)?.rule(0).error ?? "", /undefined field 'kind'/);

@@ -7,7 +7,7 @@ import { type DeclType, declare, environmentOf, maxRequestBytes, maxSchemaDepth 
 import { escapeName, SchemaNode, valueSchema } from "../schema/schema-node.ts";
 import type { TypeKind } from "../types/types.ts";
 import { trimSpace } from "../values/text.ts";
-import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
+import { RulePathError, resolveFieldPath } from "./field-path.ts";
 
 /** An expression with the most it can cost. */
 export interface CostedProgram {
@@ -64,7 +64,7 @@ export class RuleCompiler {
     try {
       return { fieldPath: resolveFieldPath(fieldPath, this.#schema).path };
     } catch (problem) {
-      if (problem instanceof FieldPathProblem) return {};
+      if (problem instanceof RulePathError) return {};
       throw problem;
     }
   }

@@ -99,7 +99,7 @@ test("a place that its parent does not show is seen by itself", () => {
   assert.equal(found.get("s.properties[$a]")?.decl?.()?.kind, "scalar");
 });
 
-test("places know how deep they are", () => {
+test("places have their depth", () => {
   assert.deepEqual(
     [...places(list(list(text))).values()].map(({ depth }) => depth),
     [0, 1, 2],

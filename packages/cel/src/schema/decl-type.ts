@@ -119,9 +119,7 @@ const textFormats: ReadonlyMap<string, TextFormat> = new Map([
 
 function declareText(schema: Schema): DeclType {
   const format = textFormats.get(schema.format ?? "");
-  if (format) {
-    return { kind: "scalar", scalar: format.type, maxElements: format.maxElements, minSize: format.minSize };
-  }
+  if (format) return { kind: "scalar", scalar: format.type, maxElements: format.maxElements, minSize: format.minSize };
   if (schema.format === "byte") {
     return {
       kind: "scalar",

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ArrayList, EntryMap } from "../values/collections.ts";
-import { Uint } from "../values/integers.ts";
-import { CostExceeded, Meter } from "../values/meter.ts";
+import { CostExceededError, Meter } from "../values/meter.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { none, OptionalValue } from "../values/value.ts";
+import { none, OptionalValue, Uint } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, isSameJson, toJson, toRaw } from "./raw-json.ts";
 import { untyped } from "./schema-map.ts";
 
@@ -66,7 +65,7 @@ test("data that is nested deeply is compared without recursion", () => {
 
 test("a comparison is work", () => {
   const list = new Array(1000).fill(1);
-  assert.throws(() => isSameJson(list, [...list], new Meter(1000)), CostExceeded);
+  assert.throws(() => isSameJson(list, [...list], new Meter(1000)), CostExceededError);
   assert.equal(isSameJson("a".repeat(100), "a".repeat(100), new Meter(100)), true);
 });
 

@@ -286,7 +286,7 @@ testAnswers(
       refused: "8: found no matching overload for '_==_' applied to '(selfType1.o, selfType1.p)'",
     },
     {
-      why: "fields that the schema does not know are compared",
+      why: "fields that the schema does not declare are compared",
       expr: "self.u == self.u2",
       refused: "8: found no matching overload for '_==_' applied to '(selfType1.u, selfType1.u2)'",
     },

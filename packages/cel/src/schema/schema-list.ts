@@ -3,7 +3,7 @@
 import { type Equal, elementsOf, ListValue } from "../values/collections.ts";
 import type { Meter } from "../values/meter.ts";
 import { equalParts } from "../values/operations.ts";
-import { type CelError, InternalFailure, isError, noSuchOverload, type Value } from "../values/value.ts";
+import { type CelError, EvaluationError, isError, noSuchOverload, type Value } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, type RawObject, toRaw } from "./raw-json.ts";
 import { ReadMemo, type ReadValue } from "./schema-map.ts";
 import type { SchemaNode } from "./schema-node.ts";
@@ -116,9 +116,9 @@ const otherObject = Symbol("object");
 function identityOf(raw: unknown): Identity {
   if (typeof raw === "string") return raw;
   if (raw instanceof Double) return raw.value;
-  if (raw instanceof Uint8Array) throw new InternalFailure("runtime error: hash of unhashable type []uint8");
+  if (raw instanceof Uint8Array) throw new EvaluationError("runtime error: hash of unhashable type []uint8");
   if (Array.isArray(raw) || isRawObject(raw)) {
-    throw new InternalFailure(`runtime error: hash of unhashable type ${goTypeOf(raw)}`);
+    throw new EvaluationError(`runtime error: hash of unhashable type ${goTypeOf(raw)}`);
   }
   if (isRawInteger(raw)) return BigInt(raw);
   if (typeof raw === "number" || typeof raw === "bigint") return Number(raw);

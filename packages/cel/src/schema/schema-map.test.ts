@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { showValue } from "../../test/show-value.ts";
+import { showValue } from "../../test/answers.ts";
 import { ArrayList, EntryMap, ListValue, MapValue } from "../values/collections.ts";
-import { CostExceeded, Meter } from "../values/meter.ts";
+import { CostExceededError, Meter } from "../values/meter.ts";
 import { equalValues } from "../values/operations.ts";
 import { CelError, none, OptionalValue, type Value } from "../values/value.ts";
 import { ReadMemo, untyped, withoutSchema } from "./schema-map.ts";
@@ -48,7 +48,7 @@ describe("an object with a schema", () => {
     assert.equal(found(value, "x__nope__y"), "nothing");
   });
 
-  test("a field that the schema does not know is not found, not listed, and counts in the size", () => {
+  test("a field that the schema does not declare is not found, not listed, and counts in the size", () => {
     assert.equal(found(value, "other"), "nothing");
     assert.deepEqual(keys(value), ['"a"', '"n"', '"x__dash__y"', '"date"']);
     assert.equal(value.size, 5);
@@ -124,7 +124,7 @@ describe("equality", () => {
   test("comparing takes work for each entry", () => {
     const large = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, index]));
     const [one, other] = [read(large, map), read({ ...large }, map)];
-    assert.throws(() => equal(one, other, 1000), CostExceeded);
+    assert.throws(() => equal(one, other, 1000), CostExceededError);
     assert.equal(equal(one, other, 2000), "true");
   });
 });
@@ -183,7 +183,7 @@ describe("leaving out a schema", () => {
   });
 });
 
-test("a memo keeps objects and gives back everything", () => {
+test("a memo keeps objects and returns all of them", () => {
   const memo = new ReadMemo<string>();
   const list = new ArrayList([]);
   assert.equal(memo.keep("l", list), list);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { goQuote } from "@purlin/kube-objects/json";
-import { maxInt } from "../values/integers.ts";
 import type { Meter } from "../values/meter.ts";
 import { Duration, epochSeconds, parseDuration, parseTimestamp, Timestamp } from "../values/time-values.ts";
-import { CelError, OpaqueValue, type Value } from "../values/value.ts";
+import { CelError, maxInt, OpaqueValue, type Value } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, isSameJson, toRaw } from "./raw-json.ts";
 import { SchemaList, SchemaMapList, SchemaSetList } from "./schema-list.ts";
 import { SchemaMap } from "./schema-map.ts";
@@ -15,7 +14,7 @@ const wrongIntOrString = new CelError("invalid data, expected XIntOrString value
 const wrongObject = new CelError("invalid data, expected a map for the provided schema with type=object");
 const wrongArray = new CelError("invalid data, expected an array for the provided schema with type=array");
 
-/** JSON read through its schema. What does not fit the schema becomes an error where it stands. */
+/** JSON read through its schema. A value that does not fit the schema becomes an error at its place. */
 export function schemaValue(raw: unknown, node: SchemaNode): Value {
   const { schema } = node;
   if (raw === null || raw === undefined) return schema.nullable ? null : wrongNull;

@@ -44,9 +44,7 @@ const tables: readonly { readonly why: string; readonly text: string; readonly e
   { why: "one slash is an operator", text: "a / b", expected: ["IDENTIFIER a", "'/' /", "IDENTIFIER b"] },
 ];
 
-for (const { why, text, expected } of tables) {
-  test(`tokens: ${why}`, () => assert.deepEqual(shown(text), expected));
-}
+for (const { why, text, expected } of tables) test(`tokens: ${why}`, () => assert.deepEqual(shown(text), expected));
 
 const failures = [
   { why: "a character CEL has no use for", text: "a ; b", problem: ";", column: 2 },
@@ -66,7 +64,7 @@ for (const { why, text, problem, column } of failures) {
   });
 }
 
-test("tokens know where they stand and what was in front", () => {
+test("tokens have their position and the space before them", () => {
   const { tokens } = tokenize(createSource("a  /*"));
   assert.deepEqual(
     tokens.map(({ start, before }) => ({ start, before })),

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { showValue } from "../../test/show-value.ts";
+import { showValue } from "../../test/answers.ts";
 import { tokenize } from "./lexer.ts";
-import { LiteralProblem, parseLiteral } from "./literal.ts";
+import { LiteralError, parseLiteral } from "./literal.ts";
 import { createSource } from "./source.ts";
 
 function literal(text: string, isNegative = false): string {
@@ -35,9 +35,7 @@ const values = [
   { why: "a simple escape in bytes", text: String.raw`b'\n'`, expected: "b0a" },
 ] as const;
 
-for (const { why, text, expected } of values) {
-  test(`literal: ${why}`, () => assert.equal(literal(text), expected));
-}
+for (const { why, text, expected } of values) test(`literal: ${why}`, () => assert.equal(literal(text), expected));
 
 test("a negative literal reaches the smallest int", () => {
   assert.equal(literal("9223372036854775808", true), "-9223372036854775808");
@@ -57,7 +55,7 @@ for (const { why, text, problem } of problems) {
   test(`no literal: ${why}`, () => {
     assert.throws(
       () => literal(text),
-      (error: unknown) => error instanceof LiteralProblem && error.message === problem,
+      (error: unknown) => error instanceof LiteralError && error.message === problem,
     );
   });
 }

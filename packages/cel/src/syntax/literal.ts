@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { maxInt, maxUint, minInt, Uint } from "../values/integers.ts";
-import type { Value } from "../values/value.ts";
+import { maxInt, maxUint, minInt, Uint, type Value } from "../values/value.ts";
 import { T, type Token } from "./token.ts";
 
 /** The value of a literal token. */
@@ -27,19 +26,19 @@ export function parseLiteral(token: Token, isNegative: boolean): Value {
 
 function parseInt64(text: string, isNegative: boolean): bigint {
   const value = isNegative ? -BigInt(text) : BigInt(text);
-  if (value < minInt || value > maxInt) throw new LiteralProblem("invalid int literal");
+  if (value < minInt || value > maxInt) throw new LiteralError("invalid int literal");
   return value;
 }
 
 function parseUint64(text: string): Uint {
   const value = BigInt(text);
-  if (value > maxUint) throw new LiteralProblem("invalid uint literal");
+  if (value > maxUint) throw new LiteralError("invalid uint literal");
   return new Uint(value);
 }
 
 function parseDouble(text: string, isNegative: boolean): number {
   const value = Number(text);
-  if (!Number.isFinite(value)) throw new LiteralProblem("invalid double literal");
+  if (!Number.isFinite(value)) throw new LiteralError("invalid double literal");
   return isNegative ? -value : value;
 }
 
@@ -66,7 +65,7 @@ const hexLengths: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** A problem inside a literal, with the message CEL gives for it. */
-export class LiteralProblem extends Error {}
+export class LiteralError extends Error {}
 
 /** The text a string literal stands for, given the token with its quotes. */
 function unescapeString(token: string): string {
@@ -130,7 +129,7 @@ function* escapeParts(body: string, isBytes: boolean): Generator<Part> {
 }
 
 function checkEscape({ code, kind, isBytes }: { code: number; kind: string; isBytes: boolean }): void {
-  if (isBytes && (kind === "u" || kind === "U")) throw new LiteralProblem("unable to unescape string");
+  if (isBytes && (kind === "u" || kind === "U")) throw new LiteralError("unable to unescape string");
   const isSurrogate = code >= 0xd800 && code <= 0xdfff;
-  if (!isBytes && (isSurrogate || code > 0x10ffff)) throw new LiteralProblem("invalid unicode code point");
+  if (!isBytes && (isSurrogate || code > 0x10ffff)) throw new LiteralError("invalid unicode code point");
 }

@@ -19,7 +19,7 @@ import { type Issue, type Location, locationOf, noLocation, type Source } from "
 const maxNodes = 300_000;
 
 /** An expression became too large while its macros were expanded. */
-export class TooManyNodes extends Error {
+export class TooManyNodesError extends Error {
   constructor() {
     super(`expression exceeds ${maxNodes} nodes after macro expansion`);
   }
@@ -40,7 +40,7 @@ export class AstBuilder {
   }
 
   newId(offset: number | undefined): number {
-    if (this.#nextId > maxNodes) throw new TooManyNodes();
+    if (this.#nextId > maxNodes) throw new TooManyNodesError();
     const id = this.#nextId++;
     if (offset !== undefined) this.offsets.set(id, offset);
     return id;
@@ -103,7 +103,7 @@ export class AstBuilder {
 }
 
 /** A macro was called with arguments it cannot take. */
-export class MacroProblem extends Error {
+export class MacroError extends Error {
   readonly exprId: number;
 
   constructor(exprId: number, message: string) {
@@ -219,9 +219,9 @@ export class MacroBuilder {
 
 /** The name an argument introduces, which must be a plain one that hides no result. */
 export function variableName(arg: Expr | undefined, problem: string): string {
-  if (arg?.kind !== "ident") throw new MacroProblem(arg?.id ?? 0, problem);
+  if (arg?.kind !== "ident") throw new MacroError(arg?.id ?? 0, problem);
   if (arg.name === accumulator || arg.name === "__result__") {
-    throw new MacroProblem(arg.id, "iteration variable overwrites accumulator variable");
+    throw new MacroError(arg.id, "iteration variable overwrites accumulator variable");
   }
   return arg.name;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Expr, op } from "./ast.ts";
-import { type AstBuilder, accumulator, type Macro, MacroBuilder, MacroProblem, variableName } from "./macro-builder.ts";
+import { type AstBuilder, accumulator, type Macro, MacroBuilder, MacroError, variableName } from "./macro-builder.ts";
 
 interface Fold {
   readonly accuInit: Expr;
@@ -73,7 +73,7 @@ function twoVariables(makeFold: (key: string) => MakeFold): Macro {
     const [first, second, ...rest] = args;
     const iterVar = plainName(first, problem);
     const iterVar2 = plainName(second, problem);
-    if (iterVar === iterVar2) throw new MacroProblem(second?.id ?? 0, `duplicate variable name: ${iterVar}`);
+    if (iterVar === iterVar2) throw new MacroError(second?.id ?? 0, `duplicate variable name: ${iterVar}`);
     variableName(first, problem);
     variableName(second, problem);
     const fold = makeFold(iterVar)(build, rest);
@@ -82,7 +82,7 @@ function twoVariables(makeFold: (key: string) => MakeFold): Macro {
 }
 
 function plainName(arg: Expr | undefined, problem: string): string {
-  if (arg?.kind !== "ident") throw new MacroProblem(arg?.id ?? 0, problem);
+  if (arg?.kind !== "ident") throw new MacroError(arg?.id ?? 0, problem);
   return arg.name;
 }
 
@@ -110,7 +110,7 @@ const sortBy: Macro = ({ build, target, args }) => {
   const input = build.ident("@__sortBy_input__");
   if (!sortable.has(target.kind)) {
     const problem = "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
-    throw new MacroProblem(target.id, problem);
+    throw new MacroError(target.id, problem);
   }
   const keys = map({ build, target: build.copy(input), args });
   const sorted = build.memberCall("@sortByAssociatedKeys", build.copy(input), keys);
@@ -168,7 +168,7 @@ interface CallSite {
 
 const has: Macro = ({ build, args }) => {
   const [arg] = args;
-  if (arg?.kind !== "select") throw new MacroProblem(arg?.id ?? 0, "invalid argument to has() macro");
+  if (arg?.kind !== "select") throw new MacroError(arg?.id ?? 0, "invalid argument to has() macro");
   return build.presenceTest(arg.operand, arg.field);
 };
 
@@ -179,7 +179,7 @@ const memberMacros: ReadonlyMap<string, Macro> = new Map([...comprehensionMacros
 const bind: Macro = ({ build, args }) => {
   const [variable, value, body] = args;
   if (variable?.kind !== "ident") {
-    throw new MacroProblem(variable?.id ?? 0, "cel.bind() variable names must be simple identifiers");
+    throw new MacroError(variable?.id ?? 0, "cel.bind() variable names must be simple identifiers");
   }
   return build.comprehension({
     range: build.list(),
@@ -204,9 +204,7 @@ function macroOf({ hasBindings }: AstBuilder, { name, target, args }: CallSite):
 export function expandMacro(builder: AstBuilder, site: CallSite): Expr {
   const { id, name, target, args } = site;
   const macro = macroOf(builder, site);
-  if (!macro) {
-    return target ? builder.memberCall(id, name, { target, args }) : builder.call(id, name, args);
-  }
+  if (!macro) return target ? builder.memberCall(id, name, { target, args }) : builder.call(id, name, args);
   try {
     const expanded = macro({
       build: new MacroBuilder(builder, id),
@@ -216,7 +214,7 @@ export function expandMacro(builder: AstBuilder, site: CallSite): Expr {
     builder.dropId(id);
     return expanded;
   } catch (problem) {
-    if (!(problem instanceof MacroProblem)) throw problem;
+    if (!(problem instanceof MacroError)) throw problem;
     const location = builder.locationOf(problem.exprId);
     builder.dropId(id);
     builder.report(location, problem.message);
@@ -229,7 +227,7 @@ function optionalMap(name: string, wrapsResult: boolean): Macro {
   return ({ build, target, args }) => {
     const [variable, transform] = args;
     if (variable?.kind !== "ident" || !transform) {
-      throw new MacroProblem(variable?.id ?? 0, `${name}() variable name must be a simple identifier`);
+      throw new MacroError(variable?.id ?? 0, `${name}() variable name must be a simple identifier`);
     }
     const hasValue = build.memberCall("hasValue", target);
     const mapped: Expr = build.comprehension({

@@ -2,10 +2,43 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { showExpr } from "../../test/show-expr.ts";
-import { childrenOf, type Expr } from "./ast.ts";
+import { showValue } from "../../test/answers.ts";
+import { type Comprehension, childrenOf, type Entry, type Expr } from "./ast.ts";
 import { parse } from "./parser.ts";
 import { createSource, renderIssues } from "./source.ts";
+
+/** An expression in a notation that shows its structure: calls by the name of their operator, macros expanded. */
+function showExpr(expr: Expr): string {
+  switch (expr.kind) {
+    case "literal":
+      return showValue(expr.value);
+    case "ident":
+      return expr.name;
+    case "select":
+      return `${showExpr(expr.operand)}.${expr.field}${expr.isTest ? "~test~" : ""}`;
+    case "call":
+      return `${expr.target ? `${showExpr(expr.target)}.` : ""}${expr.functionName}(${expr.args.map(showExpr).join(", ")})`;
+    case "list":
+      return `[${expr.elements.map((element, at) => (expr.optionals.has(at) ? "?" : "") + showExpr(element)).join(", ")}]`;
+    case "map":
+      return `{${expr.entries.map(showEntry).join(", ")}}`;
+    case "struct":
+      return `${expr.typeName}{${expr.fields.map(({ name, value }) => `${name}: ${showExpr(value)}`).join(", ")}}`;
+    case "comprehension":
+      return showComprehension(expr);
+    case "unspecified":
+      return "<nothing>";
+  }
+}
+
+const showEntry = ({ key, value, isOptional }: Entry): string =>
+  `${isOptional ? "?" : ""}${showExpr(key)}: ${showExpr(value)}`;
+
+function showComprehension(fold: Comprehension): string {
+  const variables = fold.iterVar2 === undefined ? fold.iterVar : `${fold.iterVar}, ${fold.iterVar2}`;
+  const parts = [fold.accuInit, fold.condition, fold.step, fold.result].map(showExpr);
+  return `fold(${showExpr(fold.range)} as ${variables}; ${parts.join("; ")})`;
+}
 
 /** The structure of an expression, or the messages about it without their snippets. */
 function parsed(text: string): string {
@@ -126,13 +159,9 @@ const macros = [
   },
 ] as const;
 
-for (const { why, text, expected } of structures) {
-  test(`structure: ${why}`, () => assert.equal(parsed(text), expected));
-}
+for (const { why, text, expected } of structures) test(`structure: ${why}`, () => assert.equal(parsed(text), expected));
 
-for (const { why, text, expected } of macros) {
-  test(`macro: ${why}`, () => assert.equal(parsed(text), expected));
-}
+for (const { why, text, expected } of macros) test(`macro: ${why}`, () => assert.equal(parsed(text), expected));
 
 const start =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";

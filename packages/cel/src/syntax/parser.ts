@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Ast, binaryOperators, type Expr, op } from "./ast.ts";
 import { tokenize } from "./lexer.ts";
-import { AstBuilder, TooManyNodes } from "./macro-builder.ts";
+import { AstBuilder, TooManyNodesError } from "./macro-builder.ts";
 import { type Issue, noLocation, type Source } from "./source.ts";
 import { TermParser } from "./term-parser.ts";
 import {
@@ -51,7 +51,7 @@ function parseTokens(builder: AstBuilder, tokens: readonly Token[]): Expr | unde
   try {
     return new Parser(builder, tokens).parse();
   } catch (problem) {
-    if (!(problem instanceof TooManyNodes)) throw problem;
+    if (!(problem instanceof TooManyNodesError)) throw problem;
     builder.report(noLocation, problem.message);
     return undefined;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Expr, op } from "./ast.ts";
 import { CollectionParser, type Part } from "./collection-parser.ts";
-import { LiteralProblem, parseLiteral } from "./literal.ts";
+import { LiteralError, parseLiteral } from "./literal.ts";
 import { expandMacro } from "./macros.ts";
 import { at, first, type State, T, type Token } from "./token.ts";
 
@@ -169,7 +169,7 @@ export abstract class TermParser extends CollectionParser {
     };
   }
 
-  /** `a.b.c{`: only the brace tells it from a selection. */
+  /** `a.b.c{`: only the brace distinguishes it from a selection. */
   #startsStruct(): boolean {
     let distance = 1;
     while (this.peek(distance).type === T.dot && this.peek(distance + 1).type === T.identifier) distance += 2;
@@ -202,7 +202,7 @@ export abstract class TermParser extends CollectionParser {
           const value = parseLiteral(last, tokens.length > 1);
           return this.builder.literal(this.idOf(start), value);
         } catch (problem) {
-          if (!(problem instanceof LiteralProblem)) throw problem;
+          if (!(problem instanceof LiteralError)) throw problem;
           return this.fail(start, problem.message);
         }
       },

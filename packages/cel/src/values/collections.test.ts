@@ -12,11 +12,10 @@ import {
   listIndex,
 } from "./collections.ts";
 import { describe, typeNameOf } from "./describe.ts";
-import { Uint } from "./integers.ts";
-import { CostExceeded, Meter } from "./meter.ts";
+import { CostExceededError, Meter } from "./meter.ts";
 import { equalValues } from "./operations.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, isError, TypeValue, type Value } from "./value.ts";
+import { CelError, isError, TypeValue, Uint, type Value } from "./value.ts";
 
 const meter = (): Meter => new Meter(1_000_000);
 const list = (...values: Value[]): ArrayList => new ArrayList(values);
@@ -54,7 +53,7 @@ test("a growing list grows in place until it is finished", () => {
 });
 
 test("each element of a list that grows is accounted for", () => {
-  assert.throws(() => new GrowingList().concat(list(1n, 2n), new Meter(7)), CostExceeded);
+  assert.throws(() => new GrowingList().concat(list(1n, 2n), new Meter(7)), CostExceededError);
   assert.equal(new GrowingList().concat(list(1n, 2n), new Meter(8)).size, 2);
 });
 

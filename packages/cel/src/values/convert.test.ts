@@ -2,7 +2,7 @@
 // Conversions of values, each from every type.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { showValue } from "../../test/show-value.ts";
+import { showValue } from "../../test/answers.ts";
 import { ArrayList, EntryMap } from "./collections.ts";
 import {
   durationSeconds,
@@ -16,9 +16,8 @@ import {
   toType,
   toUint,
 } from "./convert.ts";
-import { Uint } from "./integers.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, none, TypeValue, type Value } from "./value.ts";
+import { CelError, none, TypeValue, Uint, type Value } from "./value.ts";
 
 const cannot = (from: string, to: string): string => `ERR type conversion error from '${from}' to '${to}'`;
 

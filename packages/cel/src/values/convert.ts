@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { formatDouble, formatPlain, typeNameOf } from "./describe.ts";
-import { checkedInt, checkedUint, doubleToInt, doubleToUint, maxInt, maxUint, minInt, Uint } from "./integers.ts";
 import { Duration, formatTimestamp, parseDuration, parseTimestamp, Timestamp, timestampOf } from "./time-values.ts";
-import { CelError, isError, TypeValue, type Value } from "./value.ts";
+import {
+  CelError,
+  checkedInt,
+  checkedUint,
+  doubleToInt,
+  doubleToUint,
+  isError,
+  maxInt,
+  maxUint,
+  minInt,
+  TypeValue,
+  Uint,
+  type Value,
+} from "./value.ts";
 
 // No two parts of these patterns match the same digits next to each other: texts of a megabyte are refused in one pass.
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;

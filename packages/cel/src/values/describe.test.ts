@@ -4,9 +4,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ArrayList, EntryMap } from "./collections.ts";
 import { ConstructedValue, describe, formatDouble, formatPlain, typeNameOf } from "./describe.ts";
-import { Uint } from "./integers.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, none, OptionalValue, TypeValue, type Value } from "./value.ts";
+import { CelError, none, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
 
 const values: readonly { readonly why: string; readonly value: Value; readonly text: string; readonly type: string }[] =
   [

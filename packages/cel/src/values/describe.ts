@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { elementsOf, ListValue, MapValue } from "./collections.ts";
-import { Uint } from "./integers.ts";
 import { Duration, formatTimestamp, Timestamp } from "./time-values.ts";
-import { CelError, OpaqueValue, OptionalValue, TypeValue, type Value } from "./value.ts";
+import { CelError, OpaqueValue, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
 
 /** A value as error messages show it. */
 export function describe(value: Value): string {

@@ -20,7 +20,7 @@ export class Meter {
 
   spend(units: number): void {
     this.#left -= units;
-    if (this.#left < 0) throw new CostExceeded();
+    if (this.#left < 0) throw new CostExceededError();
   }
 
   /** Accounts for elements of lists and entries of maps that are read, compared or copied. */
@@ -35,7 +35,7 @@ export class Meter {
 }
 
 /** Ends an evaluation whose cost limit is reached. Thrown, because no operator may absorb it. */
-export class CostExceeded extends Error {
+export class CostExceededError extends Error {
   constructor() {
     super("operation cancelled: actual cost limit exceeded");
   }

@@ -2,10 +2,9 @@
 // Equality, order and arithmetic of values, below the type checker: what is left to the evaluator for dynamic values.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { showValue } from "../../test/show-value.ts";
+import { showValue } from "../../test/answers.ts";
 import { ArrayList, EntryMap } from "./collections.ts";
-import { maxInt, maxUint, minInt, Uint } from "./integers.ts";
-import { CostExceeded, Meter } from "./meter.ts";
+import { CostExceededError, Meter } from "./meter.ts";
 import {
   type Arithmetic,
   add,
@@ -19,7 +18,7 @@ import {
   subtract,
 } from "./operations.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, none, OptionalValue, TypeValue, type Value } from "./value.ts";
+import { CelError, maxInt, maxUint, minInt, none, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
 
 const meter = (): Meter => new Meter(1_000_000);
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -91,7 +90,7 @@ describe("equality", () => {
 
   test("comparing long texts takes work, unless their lengths differ", () => {
     const long = "a".repeat(1_600);
-    assert.throws(() => equalValues(long, `${long.slice(1)}b`, new Meter(99)), CostExceeded);
+    assert.throws(() => equalValues(long, `${long.slice(1)}b`, new Meter(99)), CostExceededError);
     assert.equal(equalValues(long, `${long.slice(1)}b`, new Meter(100)), false);
     assert.equal(equalValues(long, "b", new Meter(0)), false);
   });
@@ -272,7 +271,7 @@ describe("arithmetic", () => {
   for (const [value, is] of negated) test(`-${shown(value)} is ${is}`, () => assert.equal(shown(negate(value)), is));
 
   test("joining texts takes work", () => {
-    assert.throws(() => add("a".repeat(160), "b".repeat(16), new Meter(10)), CostExceeded);
+    assert.throws(() => add("a".repeat(160), "b".repeat(16), new Meter(10)), CostExceededError);
     assert.equal(add("a", "b", new Meter(1)), "ab");
   });
 });

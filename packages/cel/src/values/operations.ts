@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { compareUtf8 } from "@purlin/base";
 import { ListValue, MapValue } from "./collections.ts";
-import { checkedInt, checkedUint, divideInt, divideUint, moduloInt, moduloUint, Uint } from "./integers.ts";
 import type { Meter } from "./meter.ts";
-import { compareText } from "./text.ts";
 import { addDuration, Duration, durationOf, subtractTimestamps, Timestamp } from "./time-values.ts";
-import { CelError, isError, noSuchOverload, OpaqueValue, OptionalValue, TypeValue, type Value } from "./value.ts";
+import {
+  CelError,
+  checkedInt,
+  checkedUint,
+  divideInt,
+  divideUint,
+  isError,
+  moduloInt,
+  moduloUint,
+  noSuchOverload,
+  OpaqueValue,
+  OptionalValue,
+  TypeValue,
+  Uint,
+  type Value,
+} from "./value.ts";
 
 export type Order = -1 | 0 | 1;
 
@@ -31,7 +45,7 @@ export function isOrdered(value: Value): boolean {
 export function compareValues(a: Value, b: Value): Order | CelError {
   if (isError(b)) return b;
   if (isNumber(a)) return isNumber(b) ? (compareNumbers(a, b) ?? notOrdered) : unordered(a);
-  if (typeof a === "string") return typeof b === "string" ? compareText(a, b) : noSuchOverload;
+  if (typeof a === "string") return typeof b === "string" ? compareUtf8(a, b) : noSuchOverload;
   if (typeof a === "boolean") return typeof b === "boolean" ? order(Number(a), Number(b)) : noSuchOverload;
   if (a instanceof Timestamp && b instanceof Timestamp) return order(a.seconds, b.seconds) || order(a.nanos, b.nanos);
   if (a instanceof Duration && b instanceof Duration) return order(a.nanos, b.nanos);

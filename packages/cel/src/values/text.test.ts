@@ -5,13 +5,11 @@ import fc from "fast-check";
 import { Meter } from "./meter.ts";
 import {
   characterAt,
-  compareText,
   indexOfText,
   lastIndexOfText,
   replaceText,
   splitText,
   substringOf,
-  textBytes,
   textSize,
   trimSpace,
 } from "./text.ts";
@@ -30,18 +28,6 @@ test("the size is that of the code points", () => {
 test("a surrogate without its other half is one character", () => {
   assert.equal(textSize("\ud83d"), 1);
   assert.equal(textSize("\ud83da\ude00"), 3);
-});
-
-test("the order is that of the UTF-8 bytes", () => {
-  fc.assert(
-    fc.property(texts, texts, (a, b) =>
-      assert.equal(compareText(a, b), Buffer.compare(Buffer.from(a), Buffer.from(b))),
-    ),
-  );
-});
-
-test("the number of bytes is that of UTF-8", () => {
-  assert.deepEqual(["", "a", "\u00e9", "\uffff", "\u{1f600}"].map(textBytes), [0, 1, 2, 3, 4]);
 });
 
 test("a character is found by its index", () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { utf8Length } from "@purlin/kube-objects/json";
 import type { Meter } from "./meter.ts";
 import { CelError } from "./value.ts";
 
@@ -20,28 +21,6 @@ export function textSize(text: string): number {
     }
   }
   return size;
-}
-
-/** The order of two strings by code point, which is also the order of their UTF-8 bytes. */
-export function compareText(a: string, b: string): -1 | 0 | 1 {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) {
-    const left = a.charCodeAt(index);
-    const right = b.charCodeAt(index);
-    if (left !== right) return rank(left) < rank(right) ? -1 : 1;
-  }
-  return a.length < b.length ? -1 : 1;
-}
-
-// Surrogates stand for code points above all others of UTF-16.
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
-}
-
-/** The number of UTF-8 bytes. */
-export function textBytes(text: string): number {
-  return Buffer.byteLength(text, "utf8");
 }
 
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
@@ -76,7 +55,7 @@ export function lastIndexOfText(text: string, part: string, from: bigint | undef
   const size = BigInt(textSize(text));
   if (from === undefined) {
     if (part === "") return size;
-    if (textBytes(text) < textBytes(part)) return -1n;
+    if (utf8Length(text) < utf8Length(part)) return -1n;
     return lastIndexOfText(text, part, size - 1n);
   }
   if (part === "") return from;
@@ -93,9 +72,7 @@ function pointIndex(text: string, unit: number): bigint {
 export function substringOf(text: string, start: bigint, end: bigint | undefined): string | CelError {
   const size = BigInt(textSize(text));
   const stop = end ?? size;
-  if (end !== undefined && start > stop) {
-    return new CelError(`invalid substring range. start: ${start}, end: ${end}`);
-  }
+  if (end !== undefined && start > stop) return new CelError(`invalid substring range. start: ${start}, end: ${end}`);
   if (start < 0n || start > size) return outOfRange(start);
   if (stop < 0n || stop > size) return outOfRange(stop);
   return text.slice(unitOffset(text, Number(start)), unitOffset(text, Number(stop)));

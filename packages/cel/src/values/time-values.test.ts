@@ -51,9 +51,7 @@ describe("a duration is read as Go reads it", () => {
     ["9223372036.854775807s", longest],
     ["2562047h47m16.854775807s", longest],
   ];
-  for (const [text, nanos] of good) {
-    test(JSON.stringify(text), () => assert.equal(parseDuration(text)?.nanos, nanos));
-  }
+  for (const [text, nanos] of good) test(JSON.stringify(text), () => assert.equal(parseDuration(text)?.nanos, nanos));
 
   const bad: Readonly<Record<string, string>> = {
     "an empty text": "",
@@ -109,9 +107,7 @@ describe("a timestamp is read as RFC 3339 says", () => {
     "1970-01-01T1:00:00Z": new Timestamp(3600, 0),
     "1970-01-02T00:00:00+24:00": new Timestamp(0, 0, 86_400),
   };
-  for (const [text, time] of Object.entries(good)) {
-    test(text, () => assert.deepEqual(parseTimestamp(text), time));
-  }
+  for (const [text, time] of Object.entries(good)) test(text, () => assert.deepEqual(parseTimestamp(text), time));
 
   const bad: Readonly<Record<string, string>> = {
     "an empty text": "",

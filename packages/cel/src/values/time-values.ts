@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { maxInt, minInt } from "./integers.ts";
-import { CelError } from "./value.ts";
+import { CelError, maxInt, minInt } from "./value.ts";
 
 /** A span of time in nanoseconds, within 64 bits. */
 export class Duration {

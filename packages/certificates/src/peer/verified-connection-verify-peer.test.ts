@@ -4,7 +4,11 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import * as tls from "node:tls";
-import { type CrossplaneLeafOptions, createCrossplaneAuthority, issueAsCrossplane } from "../../test/index.ts";
+import {
+  type CrossplaneLeafOptions,
+  createCrossplaneAuthority,
+  issueAsCrossplane,
+} from "../../test/crossplane-certificates.ts";
 import { createAuthority, issueCertificate } from "../certificate.ts";
 import type { KeyPair } from "../issuer.ts";
 import {

@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { request } from "node:https";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { takeDataDirectory } from "@purlin/kube-apiserver";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "./embedded-server.ts";
 

@@ -13,6 +13,7 @@ import {
   untilStopped,
 } from "./embedded-server.ts";
 import {
+  readAdmissionPlugins,
   readAuditSettings,
   readWebhookTargets,
   readWorkloads,
@@ -39,12 +40,14 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     maxRequestsInFlight: readMaxRequestsInFlight(options["maxRequestsInflight"]),
     audit: readAuditSettings(input, directory, io),
     webhookTargets: readWebhookTargets(input),
+    admissionPlugins: readAdmissionPlugins(input),
     warn,
   });
   const log = {
     ...silentLog,
     error: (text: string, fields?: LogFields) => warn(`error: ${text} ${JSON.stringify(fields)}`),
   };
+  await embedded.bootstrapped;
   await using _simulator = isSimulating ? await simulateWorkloads(embedded.server, log, authorization) : undefined;
   io.stdout.write(greeting(embedded, isSimulating));
   await untilStopped(io);

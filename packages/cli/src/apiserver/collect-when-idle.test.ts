@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { getHeapStatistics } from "node:v8";
+import { cachedDataVersionTag, getHeapStatistics } from "node:v8";
 import { collectWhenIdle } from "./collect-when-idle.ts";
 
 const megabyte = 1024 * 1024;
 
-/** A process with a heap of so many MiB and so much to do, which collecting brings back to 40 MiB. */
+/** A process with a heap of this many MiB and this much to do, which collecting brings back to 40 MiB. */
 function pretend(): { busy: number; heap: number; collections: number; stop: () => void } {
   const state = { busy: 0, heap: 40, collections: 0, stop: (): void => {} };
   state.stop = collectWhenIdle({
@@ -77,7 +77,7 @@ test("a process that works a little every minute is not collected in each lull",
   state.stop();
 });
 
-test("who stopped it is left alone", (t) => {
+test("a collection that was stopped does not start again", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const state = pretend();
   state.stop();
@@ -96,5 +96,12 @@ test("this process really gives memory back", { timeout: 60_000 }, async () => {
   while (getHeapStatistics().total_heap_size > grown - 10 * megabyte) {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
+  stop();
+});
+
+test("code that was compiled by this process is accepted by the next one", () => {
+  const before = cachedDataVersionTag();
+  const stop = collectWhenIdle();
+  assert.equal(cachedDataVersionTag(), before);
   stop();
 });

@@ -58,6 +58,8 @@ function processSense(): IdleSense {
 function collector(): () => void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: object) => void;
+  // V8 rejects compiled code that was kept under other flags: the next start would compile everything again.
+  setFlagsFromString("--no-expose-gc");
   // The last resort is the one that gives pages back to the system; a plain collection keeps them for the next burst.
   return () => collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }

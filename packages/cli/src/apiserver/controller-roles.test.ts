@@ -3,15 +3,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { controlPlaneRules } from "@purlin/control-plane";
-import { mastersGroup, type User } from "@purlin/kube-apiserver";
+import { defaultPlugins, mastersGroup, type User } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import { eventually } from "@purlin/kube-controller/testing";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { loadAll } from "js-yaml";
-import { tempFolder } from "../../test/temp-folder.ts";
-import { controlPlaneRoles, controlPlaneUser, simulatorRoles, simulatorUser } from "./controller-roles.ts";
+import { controlPlaneRoles, controlPlaneUser, grantorUser, simulatorRoles, simulatorUser } from "./controller-roles.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "./embedded-server.ts";
 
 const stack = new AsyncDisposableStack();
@@ -24,6 +25,7 @@ const start = (): Promise<EmbeddedServer> =>
     port: 0,
     warn: () => {},
     roles: [...controlPlaneRoles, ...simulatorRoles],
+    admissionPlugins: [...defaultPlugins, "OwnerReferencesPermissionEnforcement"],
   });
 
 before(async () => {
@@ -72,6 +74,51 @@ test("the simulator may write Pods, and cannot read Secrets", async () => {
     await client.list({ apiVersion: "v1", kind: "Pod" });
     await assert.rejects(client.list({ apiVersion: "v1", kind: "Secret" }), isForbidden);
     await assert.rejects(client.create(configMap("simulated")), isForbidden);
+  });
+});
+
+const crd: KubeObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "providerrevisions.pkg.crossplane.io" },
+  spec: {
+    group: "pkg.crossplane.io",
+    names: { plural: "providerrevisions", kind: "ProviderRevision" },
+    scope: "Cluster",
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+const blockedBy = (apiVersion: string, kind: string, object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    ownerReferences: [{ apiVersion, kind, name: "o", uid: "1", blockOwnerDeletion: true }],
+  },
+});
+const role = (name: string): KubeObject => ({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name } });
+const pod = (name: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: "default" },
+  spec: { containers: [{ name: "c", image: "c" }] },
+});
+
+test("controllers set owners that block their deletion where rights are needed for that", async () => {
+  await as(operator, async (client) => {
+    await client.create(crd);
+    const list = (): Promise<unknown> => client.list({ apiVersion: "pkg.crossplane.io/v1", kind: "ProviderRevision" });
+    await eventually("the definition is served", () =>
+      list().then(
+        () => true,
+        () => undefined,
+      ),
+    );
+  });
+  await as(controlPlaneUser("rbac"), (client) => client.create(blockedBy("example.org/v1", "App", configMap("a"))));
+  await as(simulatorUser("rbac"), (client) => client.create(blockedBy("apps/v1", "ReplicaSet", pod("a"))));
+  await as(grantorUser("rbac"), async (client) => {
+    await client.create(blockedBy("pkg.crossplane.io/v1", "ProviderRevision", role("a")));
+    await assert.rejects(client.create(blockedBy("apps/v1", "ReplicaSet", role("b"))), isForbidden);
   });
 });
 

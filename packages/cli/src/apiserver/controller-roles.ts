@@ -65,6 +65,8 @@ export const controlPlaneRoles: readonly JsonObject[] = [
       verbs: ["get", "list", "watch", "create", "update", "patch", "escalate", "bind"],
     },
     { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+    // ProviderRevisions own these roles; OwnerReferencesPermissionEnforcement asks for it.
+    { apiGroups: ["pkg.crossplane.io"], resources: ["providerrevisions/finalizers"], verbs: ["update"] },
   ]),
   binding("purlin:provider-roles", "purlin:provider-roles", grantorName),
 ];

@@ -9,6 +9,7 @@ import {
   type ApiServerOptions,
   type AuditOptions,
   type Authorization,
+  defaultPlugins,
   isHolderEnding,
   isStoreError,
   startApiServer,
@@ -31,9 +32,11 @@ export interface EmbeddedServer extends AsyncDisposable {
   readonly url: string;
   /** The kubeconfig of the operator: a user who can read it has all rights. */
   readonly kubeconfig: string;
+  /** Resolves when the API server has all that every cluster has. Rejects with a UserError when that cannot be stored. */
+  readonly bootstrapped: Promise<void>;
 }
 
-/** Where it keeps its data and listens, and who is notified of errors while it runs. */
+/** Where it keeps its data and listens, and the callback for errors while it runs. */
 export interface EmbeddedServerOptions {
   /** Absolute; made if it is not there. */
   readonly directory: string;
@@ -58,6 +61,8 @@ export interface EmbeddedServerOptions {
   readonly audit?: AuditSettings | undefined;
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. */
   readonly webhookTargets?: ApiServerOptions["webhookTargets"];
+  /** Names of the admission plugins to run. Default: those that run by default. */
+  readonly admissionPlugins?: readonly string[];
   /** Forbids writes by their effect. Default: none is forbidden. */
   readonly guard?: WriteGuard | undefined;
   /** Forbids deletions. Default: none is forbidden. */
@@ -119,7 +124,12 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
       await server.close();
       audit?.[Symbol.dispose]();
     };
-    return { server, url: listener.url, kubeconfig, [Symbol.asyncDispose]: close };
+    const bootstrapped = server.bootstrapped.catch((error: unknown) => {
+      throw startError(directory, error);
+    });
+    // Callers await it later.
+    bootstrapped.catch(() => {});
+    return { server, url: listener.url, kubeconfig, bootstrapped, [Symbol.asyncDispose]: close };
   } catch (error) {
     await server.close();
     throw error;
@@ -145,6 +155,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     guard,
     guardDelete,
     webhookTargets = new Map(),
+    admissionPlugins = defaultPlugins,
     authorization = "rbac",
     roles = [],
     onDenied,
@@ -159,6 +170,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
         directory,
         authorization,
         webhookTargets,
+        admissionPlugins,
         roles,
         onDenied,
         servesReadOnly,
@@ -186,10 +198,14 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       warn(`warning: --data-dir ${directory} is read-only: serving existing data, rejecting writes`);
     return server;
   } catch (error) {
-    if (isStoreError(error) || isFileError(error))
-      throw new UserError(`--data-dir ${directory}: ${whyNoFolder(error)}`, { cause: error });
-    throw error;
+    throw startError(directory, error);
   }
+}
+
+/** An error of the data directory, as the user sees it. */
+function startError(directory: string, error: unknown): unknown {
+  if (!isStoreError(error) && !isFileError(error)) return error;
+  return new UserError(`--data-dir ${directory}: ${whyNoFolder(error)}`, { cause: error });
 }
 
 /** How long to wait for a process that was killed, and how often to look. */
@@ -215,7 +231,7 @@ async function whenFree(
   }
 }
 
-/** Who reads metrics with the token of the data directory: nothing else is allowed. */
+/** The user of the token for metrics in the data directory: nothing else is allowed. */
 const metricsUser = { name: "system:purlin:metrics", groups: ["system:monitoring"] };
 
 /** The token with which a Prometheus reads metrics, in a file of its own; a new one at the first start. */
@@ -233,7 +249,7 @@ async function keepMetricsToken(file: string, token: string, warn: (text: string
 const metricsTokenFile = "metrics-token";
 const tokenBytes = 32;
 
-/** What is said when the clock of the machine was set. */
+/** The message about a change of the system clock. */
 function clockJumpText(byMs: number): string {
   const seconds = Math.round(Math.abs(byMs) / 1000);
   return `the system clock was set ${byMs > 0 ? "forward" : "back"} by ${seconds}s; renewing certificates that are not valid now`;

@@ -4,11 +4,11 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { parseAuditPolicy } from "@purlin/kube-apiserver";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { defaultPlugins, parseAuditPolicy } from "@purlin/kube-apiserver";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess } from "../../test/test-io.ts";
-import { openAuditLog, readWebhookTargets } from "./server-options.ts";
+import { openAuditLog, readAdmissionPlugins, readWebhookTargets } from "./server-options.ts";
 
 const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: RequestResponse\n";
 
@@ -125,6 +125,53 @@ test("targets are read by Service and port", () => {
     ],
   );
   assert.equal(read().size, 0);
+});
+
+const plugins = (enable: string | string[] = [], disable: string | string[] = []): readonly string[] =>
+  readAdmissionPlugins({
+    args: [],
+    options: { enableAdmissionPlugins: [enable].flat(), disableAdmissionPlugins: [disable].flat() },
+  });
+
+test("admission plugins are read as lists", () => {
+  const owners = "OwnerReferencesPermissionEnforcement";
+  assert.deepEqual(plugins(), defaultPlugins);
+  assert.deepEqual(plugins("", ""), defaultPlugins);
+  assert.deepEqual(plugins("LimitRanger"), defaultPlugins, "it runs by default");
+  assert.deepEqual(
+    plugins([`LimitRanger,${owners}`, "ResourceQuota"]).toSorted(),
+    [...defaultPlugins, owners].toSorted(),
+  );
+  const left = defaultPlugins.filter((name) => name !== "ResourceQuota" && name !== "Priority");
+  assert.deepEqual(plugins([], ["ResourceQuota", "Priority"]), left);
+  assert.deepEqual(plugins([], "Priority,ResourceQuota"), left);
+  assert.deepEqual(plugins([], owners), defaultPlugins, "it does not run by default");
+});
+
+for (const [text, name] of [
+  ["Nonsense", "Nonsense"],
+  ["LimitRanger,limitranger", "limitranger"],
+  ["AlwaysPullImages", "AlwaysPullImages"],
+  ["LimitRanger, ResourceQuota", " ResourceQuota"],
+  ["LimitRanger,", ""],
+] as const) {
+  test(`the admission plugins "${text}" are refused with the names that are expected`, () => {
+    const message = (verb: string): RegExp =>
+      new RegExp(
+        `^--${verb}-admission-plugins "${name}": this API server has no such plugin; expected NamespaceLifecycle, `,
+      );
+    assert.throws(() => plugins(text), { exitCode: 2, message: message("enable") });
+    assert.throws(() => plugins([], text), { exitCode: 2, message: message("disable") });
+  });
+}
+
+test("a plugin is not enabled and disabled, and NamespaceLifecycle is not disabled", () => {
+  const refused = (problem: string): object => ({ exitCode: 2, message: `--disable-admission-plugins ${problem}` });
+  assert.throws(
+    () => plugins("Priority,LimitRanger", "ResourceQuota,LimitRanger"),
+    refused('"LimitRanger": --enable-admission-plugins names it too; name it once'),
+  );
+  assert.throws(() => plugins([], "NamespaceLifecycle"), refused('"NamespaceLifecycle": this plugin always runs'));
 });
 
 for (const text of [

@@ -8,7 +8,9 @@ import {
   type AuditOptions,
   type AuditPolicy,
   type Authorization,
+  defaultPlugins,
   parseAuditPolicy,
+  pluginNames,
 } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import type { JsonValue } from "@purlin/kube-objects/json";
@@ -146,6 +148,33 @@ function readTarget(text: string): [string, { readonly host: string; readonly po
     });
   }
   return [service, { host: host.replace(/^\[|\]$/g, ""), port: Number(port) }];
+}
+
+/** Reads --enable-admission-plugins and --disable-admission-plugins: the names of the plugins to run. */
+export function readAdmissionPlugins(input: CommandInput): readonly string[] {
+  const enabled = readPlugins(input, "enable");
+  const disabled = readPlugins(input, "disable");
+  const refused = (problem: string): UserError =>
+    new UserError(`--disable-admission-plugins ${problem}`, { exitCode: 2 });
+  const both = disabled.find((name) => enabled.includes(name));
+  if (both !== undefined) throw refused(`"${both}": --enable-admission-plugins names it too; name it once`);
+  // Objects in namespaces that do not exist would never be deleted.
+  if (disabled.includes(alwaysRuns)) throw refused(`"${alwaysRuns}": this plugin always runs`);
+  const isOn = (name: string): boolean => defaultPlugins.includes(name) && !disabled.includes(name);
+  return pluginNames.filter((name) => isOn(name) || enabled.includes(name));
+}
+
+const alwaysRuns = "NamespaceLifecycle";
+
+function readPlugins(input: CommandInput, verb: "enable" | "disable"): readonly string[] {
+  const given = listOption(input, `${verb}AdmissionPlugins`).filter((text) => text !== "");
+  const names = given.flatMap((text) => text.split(","));
+  const unknown = names.find((name) => !pluginNames.includes(name));
+  if (unknown === undefined) return names;
+  throw new UserError(
+    `--${verb}-admission-plugins ${JSON.stringify(unknown)}: this API server has no such plugin; expected ${pluginNames.join(", ")}`,
+    { exitCode: 2 },
+  );
 }
 
 /** Whether workloads are simulated, or only stored. */

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { extract, pack } from "tar-stream";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type BackupFacts, readBackup, sizeText, skip, writeBackup } from "./backup-archive.ts";
 
 const facts: BackupFacts = { version: "1.2.3", created: "2026-01-02T03:04:05.000Z", revision: 7, objects: 42 };
@@ -127,6 +127,19 @@ describe("a backup", () => {
     await assert.rejects(writeBackup(path, { files, facts, signal: stopped }), { message: "stopped by SIGINT" });
     assert.ok(!existsSync(path) || statSync(path).size < 100);
   });
+});
+
+test("a file of an archive whose size is not a number is an error", async () => {
+  using folder = tempFolder();
+  const path = await archive(folder, [["a", "text"]]);
+  const tar = gunzipSync(readFileSync(path));
+  // 0xab is the first byte of no notation of numbers; the checksum counts its own field as spaces.
+  tar[124] = 0xab;
+  tar.fill(" ", 148, 156);
+  const sum = tar.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  tar.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  writeFileSync(path, gzipSync(tar));
+  await assert.rejects(readAll(path), { message: 'the entry "a" has no valid size' });
 });
 
 describe("an archive that is not a backup", () => {

@@ -5,8 +5,9 @@ import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { openRegularFile } from "@purlin/kube-objects/files";
-import { isJsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
-import { extract, type Pack, pack } from "tar-stream";
+import { isJsonObject, parseJson } from "@purlin/kube-objects/json";
+import { createTarReader } from "@purlin/oci";
+import { type Extract, type Pack, pack } from "tar-stream";
 
 /** The entry that lists all others. It is the last one, so an archive without it is incomplete. */
 const manifestName = "backup.json";
@@ -131,9 +132,20 @@ type FileReceiver = (file: ArchivedFile) => Promise<void>;
  */
 export async function readBackup(path: string, receive: FileReceiver, signal: AbortSignal): Promise<BackupFacts> {
   const { file } = await openRegularFile(path, { maxBytes: Number.MAX_SAFE_INTEGER });
-  const tar = extract();
+  const tar = createTarReader();
   const reading = pipeline(file.createReadStream(), createGunzip(), tar, { signal });
   reading.catch(() => {});
+  try {
+    return await readEntries(tar, reading, receive);
+  } catch (error) {
+    tar.destroy();
+    // The files of an archive that ends early or cannot be decompressed only say that there is no more of them.
+    const cause: unknown = await reading.catch((failure: unknown) => failure);
+    throw (cause as NodeJS.ErrnoException | undefined)?.code?.startsWith("Z_") ? cause : error;
+  }
+}
+
+async function readEntries(tar: Extract, reading: Promise<void>, receive: FileReceiver): Promise<BackupFacts> {
   const found = new Map<string, FileDigest>();
   let manifest: Manifest | undefined;
   for await (const entry of tar) {
@@ -200,7 +212,7 @@ async function smallText(entry: AsyncIterable<Buffer>): Promise<string> {
 
 /** Reads the list of files. Its texts are shown: they must not have characters that a terminal acts on. */
 function parseManifest(text: string): Manifest {
-  const value: JsonValue = parseJson(text);
+  const value: unknown = parseJson(text);
   const { format: found, version, created, revision, objects, files } = isJsonObject(value) ? value : {};
   if (found !== format) {
     throw new Error(`it has format ${JSON.stringify(found)}, and this version of Purlin reads format ${format}`);
@@ -212,7 +224,7 @@ function parseManifest(text: string): Manifest {
     const isDigest = isJsonObject(digest) && typeof digest["size"] === "number" && typeof digest["sha256"] === "string";
     if (!isSafeName(name) || !isDigest) throw new Error(`${manifestName} is malformed at ${JSON.stringify(name)}`);
   }
-  return value as unknown as Manifest;
+  return value as Manifest;
 }
 
 function compare(listed: Manifest["files"], found: ReadonlyMap<string, FileDigest>): void {

@@ -8,9 +8,9 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { extract, pack } from "tar-stream";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { readBackup, skip } from "./backup-archive.ts";
@@ -92,7 +92,7 @@ test("a backup of a stopped control plane is the same, and removes what killed o
   );
 });
 
-test("a backup holds every write that was acknowledged before, while writes go on", async () => {
+test("a backup holds every write that was acknowledged before, while writes continue", async () => {
   const directory = join(folder.path, "busy");
   await using server = spawnPurlin(["apiserver", "--data-dir", directory]);
   await server.next("stdout", /API server at/);
@@ -121,6 +121,10 @@ test("a backup holds every write that was acknowledged before, while writes go o
 const damaged: Readonly<Record<string, { readonly change: (bytes: Buffer) => Buffer; readonly says: RegExp }>> = {
   "is cut off": {
     change: (bytes) => bytes.subarray(0, bytes.length / 2),
+    says: /the file is incomplete: copy it again/,
+  },
+  "is cut off within its first file": {
+    change: (bytes) => bytes.subarray(0, 5000),
     says: /the file is incomplete: copy it again/,
   },
   "has a flipped bit in a file": {

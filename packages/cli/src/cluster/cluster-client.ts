@@ -26,6 +26,8 @@ export interface Cluster extends AsyncDisposable {
   readonly namespace: string;
   /** The data directory of `purlin up`, when the API server is its own. */
   readonly dataDirectory?: string | undefined;
+  /** How to reach the API server apart from the client. */
+  readonly access?: ClusterAccess | undefined;
 }
 
 /** How a command connects. */
@@ -56,7 +58,7 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
     await reach(client, { ...place, server: access.server, io });
     const namespace = textOption(input, "namespace") ?? access.namespace ?? readProjectFile(io).namespace ?? "default";
     const dataDirectory = place.isOwn ? currentDataDir(input, io) : undefined;
-    return { client, namespace, dataDirectory, [Symbol.asyncDispose]: () => client.close() };
+    return { client, namespace, dataDirectory, access, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     return raiseUserError(error);
   }

@@ -7,9 +7,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { load } from "js-yaml";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 

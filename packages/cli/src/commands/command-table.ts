@@ -150,7 +150,7 @@ export const commandTable: readonly CommandSpec[] = [
         repeatable: true,
       },
       { flags: "--fetch-packages", description: "fetch the packages that manifests name, and keep their schemas" },
-      { flags: "--cluster", description: "also use the definitions and functions of a running control plane" },
+      { flags: "--cluster", description: "also use the definitions, functions and objects of a running control plane" },
       { flags: "-w, --watch", description: "validate again on each save, until Ctrl-C" },
       ...clusterOptions,
     ],

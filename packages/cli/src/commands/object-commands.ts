@@ -122,7 +122,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { flags: "-w, --watch", description: "print changes until the object is deleted, or until Ctrl-C" },
       {
         flags: "--columns <columns>",
-        description: "columns of the table instead of the usual ones, such as REGION=.spec.region",
+        description: "columns of the table instead of the usual ones, by title or JSONPath: READY,REGION=.spec.region",
       },
       {
         flags: "--show-package-revisions <which>",

@@ -42,7 +42,7 @@ export const diffFlags: readonly OptionSpec[] = [
   { flags: "--eventual-state", description: "same as --assume ready", hidden },
   {
     flags: "--max-rounds <n>",
-    description: "how often one object is reconciled until it is said not to settle",
+    description: "reconciles of one object after which it is reported as not settling",
     default: "20",
   },
   { flags: "--max-iterations <n>", description: "same as --max-rounds", hidden },
@@ -99,6 +99,7 @@ export const renderFlags: readonly OptionSpec[] = [
     description: "include events and results, one Result per event",
   },
   { flags: "-c, --include-context", description: "include the context of the last step" },
+  { flags: "--output <format>", description: "yaml or json", default: "yaml" },
   {
     flags: "-o, --observed-resources <path>",
     description: "observed composed resources, such as the output of a previous render",

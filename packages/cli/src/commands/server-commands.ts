@@ -43,6 +43,18 @@ const webhookTarget: OptionSpec = {
   repeatable: true,
 };
 
+const enableAdmissionPlugins: OptionSpec = {
+  flags: "--enable-admission-plugins <names>",
+  description: "admission plugins to run that are off by default: OwnerReferencesPermissionEnforcement",
+  repeatable: true,
+};
+
+const disableAdmissionPlugins: OptionSpec = {
+  flags: "--disable-admission-plugins <names>",
+  description: "admission plugins to leave out, such as ResourceQuota",
+  repeatable: true,
+};
+
 const workloads = (mode: "simulate" | "off"): OptionSpec => ({
   flags: "--workloads <mode>",
   description:
@@ -78,6 +90,8 @@ const serverFlags: readonly OptionSpec[] = [
   maxRequestsInFlight,
   ...auditFlags,
   webhookTarget,
+  enableAdmissionPlugins,
+  disableAdmissionPlugins,
   workloads("simulate"),
   authorization,
   ...featureFlags,
@@ -122,6 +136,7 @@ export const devCommand: CommandSpec = {
       default: "ask",
     },
     { flags: "--test", description: "run the tests in the folders on each save" },
+    { flags: "--timeout <duration>", description: "time limit of one preview", default: "30s" },
     { flags: "--fresh", description: "start with an empty data directory, which is removed at the end" },
     ...serverFlags,
   ],
@@ -151,6 +166,8 @@ export const serverCommands: readonly CommandSpec[] = [
       maxRequestsInFlight,
       ...auditFlags,
       webhookTarget,
+      enableAdmissionPlugins,
+      disableAdmissionPlugins,
       workloads("off"),
       authorization,
     ],
@@ -183,6 +200,7 @@ export const serverCommands: readonly CommandSpec[] = [
         flags: "-o, --out <file>",
         description: "file to write instead of standard output; readable by its owner only",
       },
+      { flags: "--output <format>", description: "yaml or json", default: "yaml" },
       { flags: "-n, --namespace <name>", description: "only objects of this namespace" },
       selectorOption,
       { flags: "--no-secrets", description: "leave Secrets out" },

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
-import { tempFolder } from "../../test/temp-folder.ts";
-import { readCodeCache, writeCodeCache } from "./code-cache.ts";
-import { loadCompiled } from "./load-compiled.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { loadCompiled, readCodeCache, writeCodeCache } from "./load-compiled.ts";
 
 const program = `"use strict";
 const { basename } = require("node:path");

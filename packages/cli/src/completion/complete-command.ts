@@ -164,8 +164,17 @@ async function valuesOf(option: OptionSpec | undefined, current: string, context
   const attribute = attributeOf(option);
   if (attribute === "namespace") return live(context, (names) => names.namespaces(current));
   if (attribute === "context") return live(context, (names) => names.contexts(current));
+  if (placeholder === "code") return { action: "none", candidates: await causeCodes(current) };
   if (placeholder === "type/name") return live(context, (names) => names.objects(current));
   return paths(placeholder);
+}
+
+/** The codes of `purlin explain --code`, written in either case. */
+async function causeCodes(current: string): Promise<readonly Candidate[]> {
+  const { causeTable } = await import("@purlin/explain");
+  return Object.entries(causeTable)
+    .filter(([code]) => code.startsWith(current.toUpperCase()))
+    .map(([value, { name }]) => ({ value, description: name }));
 }
 
 /** The words of a description such as "table, wide or json". */

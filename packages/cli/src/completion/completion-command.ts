@@ -27,7 +27,10 @@ _purlin() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [[ -z $action ]]; then action=$line; continue; fi
-    COMPREPLY+=("\${line%%$'\\t'*}")
+    line=\${line%%$'\\t'*}
+    # Within quotes readline inserts a word as it is.
+    [[ $line == *[^[:alnum:]_./:=@%+,-]* && $cur != [\\"\\']* ]] && printf -v line %q "$line"
+    COMPREPLY+=("$line")
   done < <("\${COMP_WORDS[0]}" __complete --line "\${COMP_LINE:0:COMP_POINT}" "$cur" 2>/dev/null)
   case $action in
     files | folders)
@@ -47,7 +50,7 @@ const zsh = `#compdef purlin
 _purlin() {
   local -a lines candidates
   local line value
-  lines=("\${(@f)$(\${words[1]} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  lines=("\${(@f)$(\${words[1]} __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
   for line in "\${(@)lines[2,-1]}"; do
     value=\${line%%$'\\t'*}
     if [[ $line == *$'\\t'* ]]; then
@@ -78,14 +81,16 @@ fi
 const fish = `# Completion of purlin for fish: purlin completion fish | source
 function __purlin_complete
   set -l words (commandline -opc)
-  set -l current (commandline -ct)
+  set -l raw (commandline -ct)
+  # Without the quotes of an unfinished word.
+  set -l current (commandline -oct)
   set -l lines ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
   test (count $lines) -gt 1; and printf '%s\\n' $lines[2..-1]
   switch "$lines[1]"
     case files
-      __fish_complete_path "$current"
+      __fish_complete_path "$raw"
     case folders
-      __fish_complete_directories "$current"
+      __fish_complete_directories "$raw"
   end
 end
 complete -c purlin -f -a '(__purlin_complete)'

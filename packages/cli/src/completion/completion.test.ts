@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { commandTable } from "../commands/command-table.ts";
@@ -22,7 +22,8 @@ before(async () => {
     (name) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: default}\n`,
   );
   const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: elsewhere, namespace: kube-system}\n";
-  await runInProcess(["apply", "-f", "-"], { cwd: folder.path, stdin: [...objects, other].join("---\n") });
+  const odd = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: 'team:a b$x'}\n";
+  await runInProcess(["apply", "-f", "-"], { cwd: folder.path, stdin: [...objects, other, odd].join("---\n") });
 });
 after(async () => {
   await server[Symbol.asyncDispose]();
@@ -64,6 +65,8 @@ const cases: Readonly<Record<string, { readonly words: readonly string[]; readon
   Pairs: { words: ["explain", "configmaps/sh"], want: ["none", "configmaps/shelf", "configmaps/shop"] },
   OtherNamespace: { words: ["get", "-n", "kube-system", "cm", "else"], want: ["none", "elsewhere"] },
   Namespaces: { words: ["get", "cm", "-n", "kube-p"], want: ["none", "kube-public"] },
+  CauseCodes: { words: ["explain", "--code", "e01"], want: ["none", "E01"] },
+  OddNames: { words: ["get", "clusterrole", "team:a b"], want: ["none", "team:a b$x"] },
   Contexts: { words: ["get", "--context", ""], want: ["none", "purlin"] },
   ForAnObject: { words: ["events", "--for", "configmaps/ca"], want: ["none", "configmaps/cart"] },
   UnknownCommand: { words: ["nonsense", ""], want: ["none"] },
@@ -132,6 +135,18 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   };
   assert.equal(await line("purlin get cm --output=ya", ["purlin", "get", "cm", "--output", "=", "ya"]), "yaml");
   assert.equal(await line("purlin get cm ca", ["purlin", "get", "cm", "ca"]), "cart");
+  const role = ["purlin", "get", "clusterrole"];
+  assert.equal(await line("purlin get clusterrole team:", [...role, "team", ":"]), "a\\ b\\$x", "as a shell reads it");
+  assert.equal(
+    await line('purlin get clusterrole "team:', [...role, '"team:']),
+    "team:a b$x",
+    "within quotes as it is",
+  );
+});
+
+test("zsh and fish complete a word without the quotes that it begins with", () => {
+  assert.match(completionScripts.zsh, /"\$\{\(@Q\)words\[2,CURRENT-1\]\}" "\$\{\(Q\)PREFIX\}"/);
+  assert.match(completionScripts.fish, /set -l current \(commandline -oct\)/);
 });
 
 test("another shell is refused with those that are supported", async () => {

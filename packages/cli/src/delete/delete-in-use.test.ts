@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { createUsageGuard, keptCrds } from "@purlin/composition";
 import { eventually } from "@purlin/kube-controller/testing";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 

@@ -30,7 +30,7 @@ interface Scenario {
   readonly asCrossplane?: CrossplaneLine;
 }
 
-/** The story the demo tells: one claim from its first mistake to the end, and the same on an older control plane. */
+/** The steps of the demo: one claim from its first mistake to the end, and the same on an older control plane. */
 const scenarios: readonly Scenario[] = [
   {
     title: "Image not found",
@@ -143,7 +143,7 @@ function introduction(style: Style): string {
   return `${style.strong("A composition function, a claim and its user")}
 
 A platform team offers apps: a claim names a database and an image, and a composition function makes a Deployment of it.
-The function looks up both, checks the Deployment against the API server's schema and tells the claim's user how far it
+The function looks up both, checks the Deployment against the API server's schema and reports to the claim's user how far it
 is. What follows is real: a gRPC server on this machine, mutual TLS, and the runner that a control plane uses.
 
 `;

@@ -52,7 +52,7 @@ test("rounds, what the claim sees, what the composite sees, and what is applied,
   );
 });
 
-test("a function that asks for nothing and says nothing takes three lines", () => {
+test("a function without requirements and results takes three lines", () => {
   const only = round({}, {});
   assert.equal(
     renderOutcome({ response: only.response, rounds: [only] }, plain),

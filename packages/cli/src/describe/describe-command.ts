@@ -2,7 +2,7 @@
 
 import { withoutSecrets } from "@purlin/explain";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, lastAppliedAnnotation } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, namespaceFor, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
@@ -21,7 +21,6 @@ interface Line {
   readonly value?: string | undefined;
 }
 
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 const hiddenMetadata = new Set(["name", "namespace", "labels", "annotations", "managedFields"]);
 /** An annotation that is longer stands on lines of its own. */
 const maxAnnotation = 140;
@@ -29,7 +28,7 @@ const maxAnnotation = 140;
 /** An object for people, as `kubectl describe` shows custom objects, without its events. */
 export function describeText(object: KubeObject): string {
   const { name = "", namespace = "", labels, annotations } = object.metadata;
-  const shown = Object.entries(annotations ?? {}).filter(([key]) => key !== lastApplied);
+  const shown = Object.entries(annotations ?? {}).filter(([key]) => key !== lastAppliedAnnotation);
   const content = { ...object, metadata: visibleMetadata(object) };
   const lines = [
     { label: "Name:", value: name },
@@ -85,7 +84,7 @@ function valueText(value: JsonValue): string {
   return value === null ? "<nil>" : typeof value === "object" ? printJson(value) : String(value);
 }
 
-/** Values of lines that follow each other stand below each other; a label alone begins anew. */
+/** Values of lines that follow each other stand below each other; a label alone begins again. */
 function aligned(lines: readonly Line[]): string {
   const text: string[] = [];
   let block: Line[] = [];

@@ -3,16 +3,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
-import { purlinCommand } from "../../test/purlin-command.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { purlinCommand } from "../../test/spawn-purlin.ts";
 import { runInProcess } from "../../test/test-io.ts";
 import type { Io, TextSink } from "../io.ts";
 import { run } from "../run.ts";
@@ -39,6 +39,13 @@ export default () => {
   return new Promise(() => {});
 };
 `;
+
+/** A version that starts once, for its preview. */
+const onceSource = (marker: string, word: string): string => `
+import { existsSync, writeFileSync } from "node:fs";
+if (existsSync(${JSON.stringify(marker)})) throw new Error("started before");
+writeFileSync(${JSON.stringify(marker)}, "");
+${functionSource(word)}`;
 
 function isAlive(pid: number): boolean {
   try {
@@ -207,6 +214,9 @@ test("saves are previewed and wait for a key", async () => {
   // A mistake changes nothing; the corrected file is previewed again.
   folder.write("p/fn.ts", "export default (req) => {");
   await running.next(/error: Function notes: [\s\S]*fn\.ts[\s\S]*Nothing was applied/);
+  // Also not another save, or the same one again: the version before must not stand in for it.
+  running.keys.write("r");
+  await running.next(/error: Function notes: [\s\S]*fn\.ts[\s\S]*Nothing was applied/);
   folder.write("p/note.yaml", "spec: [");
   await running.next(/error: p\/note\.yaml:\d+:\d+[\s\S]*Nothing was applied/);
   folder.write("p/note.yaml", note("{text: two, extra: true}"));
@@ -216,7 +226,7 @@ test("saves are previewed and wait for a key", async () => {
   running.keys.write("d");
   await running.next(/Plan: 0 to add, 1 to change/);
   running.keys.write("y");
-  await running.next(/✓ Function notes runs its saved version/);
+  await running.next(/✓ Function notes: starting its saved version/);
   await until(folder, /word: third/);
 
   // A definition that live composite resources do not fit is shown before it is applied.
@@ -240,6 +250,14 @@ test("saves are previewed and wait for a key", async () => {
   await until(folder, /text: four/);
   renameSync(join(folder.path, "p/note.yaml"), join(folder.path, "p/renamed.yaml"));
   await running.next(/p\/renamed\.yaml:\nNo changes/);
+  await running.next(/✓ applied 1 object of p\/renamed\.yaml/);
+
+  // Neither does a removed one: its object is named.
+  rmSync(join(folder.path, "p/renamed.yaml"));
+  await running.next(
+    /Note default\/first is no longer in the files\. To delete it: \S+ delete note\.example\.org first/,
+  );
+  assert.match(await stored(folder), /text: four/);
   running.keys.write("q");
   await running.next(/Stopping\. Stored data is kept\./);
   assert.equal(await running.stop(), 0);
@@ -259,6 +277,74 @@ test("on a terminal --apply on-save applies a save at once, and asks before one 
   running.keys.write("y");
   await running.next(/✓ applied 1 object of p\/note\.yaml/);
   await until(folder, /text: three/);
+  assert.equal(await running.stop(), 0);
+});
+
+test("a function that hangs ends a preview after --timeout, and its correction can be applied", async () => {
+  using folder = project();
+  await using running = dev(folder, ["--timeout", "4s"], true);
+  await running.next(/Everything is ready\./);
+  await until(folder, /word: first/);
+  const marker = join(folder.path, "called");
+  folder.write("p/fn.ts", hangingSource(marker));
+  await running.next(/Previewing Function notes… {3}q quit/);
+  await running.next(
+    /error: the timeout passed: 1 object is not finished \(.*notes.*\): correct it and save again, or raise --timeout/,
+  );
+  await running.next(/Failed: \d\. Apply\?/);
+  const previewed = readFileSync(marker, "utf8");
+  running.keys.write("y");
+  await running.next(/✓ Function notes: starting its saved version/);
+  await eventually("the version that was applied is called", () => readFileSync(marker, "utf8") !== previewed);
+  folder.write("p/fn.ts", functionSource("second"));
+  await running.next(/data\.word {2}"first" -> "second"/);
+  await running.next(/warning: a running function does not respond/);
+  await running.next(/Apply\?/);
+  running.keys.write("y");
+  await until(folder, /word: second/);
+  assert.equal(await running.stop(), 0);
+});
+
+test("a saved version that was not applied never takes over by itself", async () => {
+  using folder = project();
+  await using running = dev(folder, [], true);
+  await running.next(/Everything is ready\./);
+  await until(folder, /word: first/);
+  // The version that was applied does not start, so the one before serves; what is saved then waits for its key all the same.
+  folder.write("p/fn.ts", "export default 1;");
+  await running.next(/error: Function notes/);
+  folder.write("p/note.yaml", note("{text: two, extra: true}"));
+  await running.next(/error: Function notes/);
+  folder.write("p/fn.ts", onceSource(join(folder.path, "started"), "second"));
+  await running.next(/data\.word {2}"first" -> "second"/);
+  await running.next(/Apply\?/);
+  running.keys.write("y");
+  await running.next(/the last working version keeps serving/);
+  folder.write("p/fn.ts", functionSource("third"));
+  await running.next(/data\.word {2}"first" -> "third"/);
+  await running.next(/Apply\?/);
+  await delay(2_000);
+  assert.match(await stored(folder), /word: first/);
+  assert.equal(await running.stop(), 0);
+});
+
+test("a version that is saved between its preview and the key is previewed before it is applied", async () => {
+  using folder = project();
+  await using running = dev(folder, [], true);
+  await running.next(/Everything is ready\./);
+  await until(folder, /word: first/);
+  folder.write("p/fn.ts", functionSource("second"));
+  folder.write("p/note.yaml", note("{text: two, extra: true}"));
+  await running.next(/data\.word {2}"first" -> "second"/);
+  await running.next(/Apply\?/);
+  folder.write("p/fn.ts", functionSource("third"));
+  running.keys.write("y");
+  await running.next(/Function notes: saved after its preview: not applied/);
+  await running.next(/data\.word {2}"first" -> "third"/);
+  await running.next(/Apply\?/);
+  assert.match(await stored(folder), /text: one[\s\S]*word: first/, "nothing of the save was applied");
+  running.keys.write("y");
+  await until(folder, /text: two[\s\S]*word: third/);
   assert.equal(await running.stop(), 0);
 });
 

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import type { FunctionProcess } from "@purlin/function-process";
 import { untilStopped } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, readTimeout, textOption } from "../options/command-spec.ts";
 import { type KeyActions, keysOf, onKeys, quitKeys } from "../terminal/screen.ts";
-import { announceReady, runControlPlane, type UpScene, untilEnded, watchManifests } from "../up/up-command.ts";
+import { announceReady, runControlPlane, type UpScene, untilEnded } from "../up/run-control-plane.ts";
 import { readUpOptions, type UpOptions } from "../up/up-options.ts";
+import { watchManifests } from "../up/watch-files.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type ApplyPolicy, createDevLoop, type DevLoop, keyHelp } from "./dev-loop.ts";
 import { openDevPreview } from "./dev-preview.ts";
@@ -16,6 +17,7 @@ import { openDevPreview } from "./dev-preview.ts";
 /** `purlin dev [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const policy = readPolicy(textOption(input, "apply") ?? "ask");
+  const timeoutMs = readTimeout(textOption(input, "timeout") ?? "30s");
   await using closing = new AsyncDisposableStack();
   const options = { ...readUpOptions(input, io), ...(isSet(input, "fresh") && (await freshDirectory(closing))) };
   let onSourceSave = (process: FunctionProcess): void => process.reload();
@@ -25,7 +27,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
       const setSaveHandler = (handler: (process: FunctionProcess) => void): void => {
         onSourceSave = handler;
       };
-      return await develop(scene, { policy, hasTests: isSet(input, "test"), setSaveHandler });
+      return await develop(scene, { policy, timeoutMs, hasTests: isSet(input, "test"), setSaveHandler });
     },
   });
 }
@@ -43,17 +45,20 @@ async function freshDirectory(closing: AsyncDisposableStack): Promise<Pick<UpOpt
 
 interface DevOptions {
   readonly policy: ApplyPolicy;
+  /** The time limit of one preview. */
+  readonly timeoutMs: number;
   readonly hasTests: boolean;
   readonly setSaveHandler: (handler: (process: FunctionProcess) => void) => void;
 }
 
-async function develop(scene: UpScene, { policy, hasTests, setSaveHandler }: DevOptions): Promise<number> {
+async function develop(scene: UpScene, dev: DevOptions): Promise<number> {
+  const { policy, timeoutMs, hasTests, setSaveHandler } = dev;
   const { options, changes, files, inventory, applier, io, view } = scene;
   // A control plane that has nothing of these files has nothing that a save could change.
   const isFirst = inventory.missingFrom([], options.paths).length === 0;
   if (isFirst && (await applier.apply(changes, options.paths)) === 0) announceReady(scene);
   if (isFirst) await scene.refreshTypes();
-  await using preview = openDevPreview(scene);
+  await using preview = openDevPreview(scene, timeoutMs);
   const keys = keysOf(io);
   const runTests = hasTests ? (signal: AbortSignal) => testText(options.paths, { ...io, signal }) : undefined;
   const loop = createDevLoop({ scene, preview, policy, isTerminal: keys !== undefined, runTests });

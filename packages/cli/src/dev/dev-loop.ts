@@ -2,7 +2,7 @@
 
 import { headline, type Plan, planText } from "@purlin/preview";
 import { harmless, harmlessLine } from "../terminal/harmless.ts";
-import type { UpScene } from "../up/up-command.ts";
+import type { UpScene } from "../up/run-control-plane.ts";
 import { isUserError, textOf } from "../user-error.ts";
 import type { DevPreview, Save } from "./dev-preview.ts";
 
@@ -62,6 +62,8 @@ class Loop implements DevLoop {
   #running = new AbortController();
   #held: Held | undefined;
   #isRefused = false;
+  /** What is being applied: a save meanwhile is compared with the state after it. */
+  #applying: Promise<void> = Promise.resolve();
 
   constructor(deps: DevLoopDeps) {
     this.#deps = deps;
@@ -74,7 +76,7 @@ class Loop implements DevLoop {
   saved(): void {
     clearTimeout(this.#timer);
     this.#running.abort();
-    this.#letGo();
+    this.#release();
     this.#timer = setTimeout(() => void this.#look(), settleMs);
   }
 
@@ -87,13 +89,13 @@ class Loop implements DevLoop {
   async apply(): Promise<void> {
     const held = this.#held;
     if (held === undefined) return;
-    this.#letGo();
+    this.#release();
     await this.#applySave(held.save);
   }
 
   hold(): void {
     if (this.#held === undefined) return;
-    this.#letGo();
+    this.#release();
     this.#say("Held: nothing was applied. The next save is previewed together with this one.");
   }
 
@@ -104,9 +106,10 @@ class Loop implements DevLoop {
   close(): void {
     clearTimeout(this.#timer);
     this.#running.abort();
+    this.#release();
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#held = undefined;
     this.#deps.scene.view.prompt("");
   }
@@ -121,14 +124,19 @@ class Loop implements DevLoop {
     const { io, style } = this.#deps.scene;
     const signal = AbortSignal.any([io.signal, running.signal]);
     try {
+      await this.#applying;
+      signal.throwIfAborted();
       const save = await this.#read();
-      if (isEmpty(save)) return;
-      await this.#previewSave(save, signal);
+      // Nothing to apply: objects that were removed from the files are reported, and stay without --prune.
+      if (isEmpty(save)) await this.#applySave(save);
+      else await this.#previewSave(save, signal);
     } catch (error) {
       // A newer save cancelled it, or the command stops.
       if (signal.aborted) return;
       const text = isUserError(error) ? error.message : textOf(error);
       this.#say(`${style.bad("error:")} ${harmless(text)}\nNothing was applied: save again to retry.`);
+    } finally {
+      if (this.#running === running && this.#held === undefined) this.#deps.scene.view.prompt("");
     }
   }
 
@@ -142,12 +150,14 @@ class Loop implements DevLoop {
 
   /** Shows what happens at once, then what follows when composed resources are ready. */
   async #previewSave(save: Save, signal: AbortSignal): Promise<void> {
-    const { preview, runTests } = this.#deps;
+    const { preview, runTests, scene } = this.#deps;
+    scene.view.prompt(`Previewing ${titleOf(save).slice(0, -1)}…   q quit`);
     const tests = runTests?.(signal).then((text) => signal.aborted || this.#say(text));
     const now = await preview.plan(save, undefined, signal);
     signal.throwIfAborted();
     this.#show(titleOf(save), now);
-    const later = await preview.plan(save, [], signal);
+    // What does not respond now would not respond then.
+    const later = now.isFinished ? await preview.plan(save, [], signal) : now;
     await tests;
     signal.throwIfAborted();
     if (later.hash !== now.hash) this.#show("When composed resources are ready:", later);
@@ -185,17 +195,39 @@ class Loop implements DevLoop {
     );
   }
 
-  async #applySave({ changes, functions }: Save): Promise<void> {
+  #applySave(save: Save): Promise<void> {
+    const applied = this.#applyNow(save);
+    this.#applying = applied.catch(() => {});
+    return applied;
+  }
+
+  async #applyNow({ changes, functions }: Save): Promise<void> {
     const { scene, preview } = this.#deps;
+    if ((await this.#unseen(functions)).length > 0) return;
     this.#isRefused = false;
     await scene.applier.apply(changes);
-    for (const name of functions) {
+    // Applying may take a while: a version that was saved meanwhile is previewed first, too.
+    const unseen = await this.#unseen(functions);
+    const seen = functions.filter((name) => !unseen.includes(name));
+    for (const name of seen) {
       scene.running.processes.get(name)?.reload();
       this.#functions.delete(name);
-      this.#say(`${scene.style.good("✓")} Function ${name} runs its saved version`);
+      this.#say(`${scene.style.good("✓")} Function ${name}: starting its saved version`);
     }
-    await preview.applied(functions);
+    await preview.applied(seen);
     await scene.refreshTypes();
+  }
+
+  /** The Functions that were saved after their preview: they are previewed again. */
+  async #unseen(functions: readonly string[]): Promise<readonly string[]> {
+    const { preview } = this.#deps;
+    const seen = await Promise.all(functions.map((name) => preview.isPreviewed(name)));
+    const unseen = functions.filter((_, index) => seen[index] === false);
+    for (const name of unseen) {
+      this.#say(`Function ${name}: saved after its preview: not applied`);
+      this.functionSaved(name);
+    }
+    return unseen;
   }
 }
 

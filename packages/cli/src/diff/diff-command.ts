@@ -2,7 +2,7 @@
 
 import { createInterface } from "node:readline/promises";
 import { compositionKinds, definitionFacts } from "@purlin/composition";
-import { guardTransport, type KubeTransport } from "@purlin/kube-client";
+import { guardTransport, isNoMatch, type KubeTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import {
@@ -13,7 +13,17 @@ import {
   parseApiVersion,
   type TypeRef,
 } from "@purlin/kube-objects/object";
-import { type ApplyStage, diffText, type Plan, planMarkdown, planReport, planText, preview } from "@purlin/preview";
+import {
+  type ApplyStage,
+  diffText,
+  type Plan,
+  planMarkdown,
+  planNotes,
+  planReport,
+  planText,
+  preview,
+  previewManager,
+} from "@purlin/preview";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
@@ -99,13 +109,15 @@ export async function previewFiles(
     overrides,
     functionsFrom,
     files,
+    onForward: (target) => rights.forwards(target),
     io,
   });
   try {
-    return await preview({
+    const plan = await preview({
       client: cluster.client,
       changes: { stages: stagesOf(manifests), deletes, applyAs: diff.applyAs, namespace: cluster.namespace },
-      functionStages: [...functions.stages, ...credentialsStage(credentials)],
+      sharedStages: [...functions.sharedStages, ...credentialsStage(credentials)],
+      functionStages: functions.stages,
       functions: functions.open,
       settings: functions.settings,
       roots: {
@@ -128,6 +140,7 @@ export async function previewFiles(
       signal,
       deadline,
     });
+    return { ...plan, functions: plan.functions.map(functions.shown) };
   } catch (error) {
     if (deadline.aborted && !signal.aborted) {
       const calls = error instanceof Error && error.cause === deadline.reason ? error.message : "";
@@ -161,7 +174,7 @@ function credentialsStage(secrets: readonly KubeObject[]): readonly ApplyStage[]
   if (secrets.length === 0) return [];
   return [
     async (client) => {
-      for (const secret of secrets) await client.apply(secret, { fieldManager: "purlin-diff", force: true });
+      for (const secret of secrets) await client.apply(secret, { fieldManager: previewManager, force: true });
     },
   ];
 }
@@ -193,8 +206,7 @@ async function findPruned(
   const kept = new Set(files.flatMap((object) => [idOf(object, namespace), idOf(object, "")]));
   const pruned: (TypeRef & ObjectKey)[] = [];
   for (const type of kinds.values()) {
-    const mapping = await client.mapper.mapping(type, signal).catch(() => undefined);
-    if (mapping === undefined) continue;
+    if (!(await isServed(client, type, signal))) continue;
     for (const object of (await client.list(type, { labelSelector: selectorText, signal })).items) {
       // What is composed goes with what composes it.
       if (controllerOf(object) !== undefined || kept.has(idOf(object, ""))) continue;
@@ -202,6 +214,17 @@ async function findPruned(
     }
   }
   return pruned;
+}
+
+/** Whether a kind exists. What cannot be asked is a failure: objects of the kind would be missing from the plan. */
+async function isServed({ mapper }: Cluster["client"], type: TypeRef, signal: AbortSignal): Promise<boolean> {
+  try {
+    await mapper.mapping(type, signal);
+    return true;
+  } catch (error) {
+    if (isNoMatch(error)) return false;
+    throw error;
+  }
 }
 
 async function findDeletes(
@@ -238,6 +261,8 @@ export function printPlan(plan: Plan, diff: DiffInput, io: Io): void {
   );
   const errors = [...plan.errors.map(({ text: message }) => message), ...(diff.format === "plan" ? [] : composite)];
   for (const message of errors) io.stderr.write(`error: ${harmlessLine(message)}\n`);
+  // The text of crossplane-diff has no place for them.
+  if (diff.format === "diff") for (const note of planNotes(plan)) io.stderr.write(`${harmlessLine(note)}\n`);
 }
 
 function formatted(plan: Plan, { format, shows, isCompact, key, isCompositionMinimized }: DiffInput): string {
@@ -284,7 +309,8 @@ export async function confirmPlan(input: CommandInput, hash: string | undefined,
   }
   printPlan(plan, diff, io);
   if (plan.isStale) throw new UserError("the control plane changes too fast to preview: nothing was applied");
-  if (plan.errors.length > 0) throw new UserError("the preview has errors: nothing was applied");
+  const failed = plan.composites.some(({ errors, isDeferred }) => errors.length > 0 && !isDeferred);
+  if (plan.errors.length > 0 || failed) throw new UserError("the preview has errors: nothing was applied");
   if (hash !== undefined) return true;
   if (!io.stdout.isTTY)
     throw new UserError(

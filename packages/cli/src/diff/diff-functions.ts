@@ -5,7 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog, systemClock } from "@purlin/base";
 import { functionRevisionType, packageLabel } from "@purlin/composition";
-import { type ControlPlaneSettings, createFunctionPlane, defaultControlPlaneSettings } from "@purlin/control-plane";
+import {
+  type ControlPlaneSettings,
+  createFunctionPlane,
+  defaultControlPlaneSettings,
+  defaultNamespace,
+  functionClientIdentity,
+  functionClientSecret,
+} from "@purlin/control-plane";
 import type {
   FunctionProcesses,
   FunctionProcessesOptions,
@@ -16,37 +23,42 @@ import {
   type DevelopmentTrust,
   developmentAnnotations,
   honoredDevelopmentOf,
+  type NameResolver,
   type SourceRuntime,
   type TlsSource,
   tlsFromDirectory,
 } from "@purlin/function-runner";
-import type { KubeClient } from "@purlin/kube-client";
+import type { KubeClient, PortForwardTarget } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { isForbidden, isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import type { ApplyStage, PassFunctions } from "@purlin/preview";
+import { type ApplyStage, type PassFunctions, type Plan, previewManager } from "@purlin/preview";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { type ClientCertificates, developmentAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { isUserError, UserError } from "../user-error.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
+import { isUserError, textOf, UserError } from "../user-error.ts";
 import { prepareImages } from "./diff-images.ts";
 import type { FunctionOverride } from "./diff-input.ts";
+import { type Forwards, forwardFunctions } from "./forwarded-functions.ts";
 
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
-/** The manager of annotations that the command line sets, which only a preview ever sees. */
-const diffManager = "purlin-diff";
-
 /** The functions of previews of one control plane. */
 interface DiffFunctions extends AsyncDisposable {
   readonly settings: Partial<ControlPlaneSettings>;
   readonly open: (client: ControllerClient) => PassFunctions;
-  /** Sets the sources of functions, in the preview alone. */
+  /** Sets the sources of functions that run here instead of on the cluster, in the preview alone. */
+  readonly sharedStages: readonly ApplyStage[];
+  /** Sets the sources of functions that the command line gives, in the preview alone. */
   readonly stages: readonly ApplyStage[];
   /** The Functions that run from another source than now. */
   readonly overridden: readonly string[];
   /** Functions that only run elsewhere: they are not part of the plan. */
   readonly moved: readonly KubeObject[];
+  /** A function as a report shows it. */
+  readonly shown: (used: UsedFunction) => UsedFunction;
 }
 
 interface DiffFunctionOptions {
@@ -58,6 +70,8 @@ interface DiffFunctionOptions {
   readonly functionsFrom: "auto" | "live" | "local";
   /** Functions among the files. */
   readonly files: readonly KubeObject[];
+  /** Called with each port-forward to a function before it is opened. */
+  readonly onForward: (target: PortForwardTarget) => void;
   readonly io: Io;
 }
 
@@ -66,35 +80,79 @@ const imageSource = "purlin-diff-image";
 
 /** Functions run where they run now; those of source files and packages run here, in processes that end with the preview. */
 export async function openDiffFunctions(options: DiffFunctionOptions): Promise<DiffFunctions> {
-  const { cluster, certificates, io, functionsFrom } = options;
+  const { cluster, io, functionsFrom } = options;
   await using opening = new AsyncDisposableStack();
   const isOwn = cluster.dataDirectory !== undefined;
   // On a cluster, annotations of Functions count only where the command line set them.
-  const trust: DevelopmentTrust = { managers: isOwn ? [manifestManager, diffManager] : [diffManager] };
+  const trust: DevelopmentTrust = isOwn
+    ? { managers: [manifestManager, previewManager] }
+    : { managers: [previewManager], advice: "name it with --function NAME=HOST:PORT to call it there" };
   const settings = { developmentFunctions: true, developmentTrust: trust };
-  const moved = functionsFrom === "local" ? await activeRevisions(options) : [];
+  const certificates = options.certificates ?? (await clusterCertificates(options));
+  const active = isOwn && functionsFrom !== "local" ? [] : await activeRevisions(options);
+  const moved = functionsFrom === "local" ? active : [];
+  const distant = functionsFrom === "local" ? [] : await unreachableOf(active, certificates, io);
+  const { signal } = io;
+  const forwards = await forwardFunctions(distant, { ...options, certificates, signal, opening });
+  const unreachable = functionsFrom === "live" ? [] : distant.filter(({ name }) => !forwards.forwarded.has(name));
   const overrides = [...options.overrides, ...moved];
   for (const { name, kind, source } of overrides) if (kind === "target") await requireServing(name, source, io);
   const images = await prepareImages(overrides, { ...options, opening });
-  const runsHere = images.size > 0 || (functionsFrom !== "live" && (await usesSources(options, trust)));
+  const runsHere =
+    images.size > 0 || unreachable.length > 0 || (functionsFrom !== "live" && (await usesSources(options, trust)));
   const sources = runsHere ? await startSources(io, opening) : undefined;
   const security = certificates?.security ?? ownCertificates(cluster) ?? "plaintext";
   const opened = opening.move();
+  const later = imagesWhenUsed(unreachable, { ...options, problems: forwards.problems, opening: opened });
+  const elsewhere = [...moved, ...unreachable];
   return {
     settings,
-    stages: overrideStage(overrides),
+    sharedStages: overrideStage(elsewhere),
+    stages: overrideStage(options.overrides),
     overridden: options.overrides.map(({ name }) => name),
-    moved: moved.map(({ name }) => ({ ...functionType, metadata: { name } })),
+    moved: elsewhere.map(({ name }) => ({ ...functionType, metadata: { name } })),
+    shown: (used) => shownFunction(used, { overrides: options.overrides, elsewhere, forwarded: forwards.forwarded }),
     open: (client) =>
       openPlanes(client, {
         client: cluster.client,
         settings,
-        running: { security },
-        local: sources && { security: sources.security, sources: withImages(sources, images) },
+        running: { security, names: forwards.names },
+        local: sources && {
+          security: sources.security,
+          sources: withImages(sources, (name) => images.get(name) ?? later(name)),
+        },
         isLocal: (object) => honoredDevelopmentOf(object, trust)?.kind === "source",
       }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+type UsedFunction = Plan["functions"][number];
+
+/** Where functions run, if not where the control plane calls them. */
+interface OtherRoutes {
+  readonly overrides: readonly FunctionOverride[];
+  readonly elsewhere: readonly FunctionOverride[];
+  /** The Functions that are called through port-forwards. */
+  readonly forwarded?: ReadonlySet<string>;
+}
+
+/**
+ * A function with its route: from the source of the command line, where the control plane calls it, there through the API server, or on this
+ * machine. A process of this command has another address each time, which no report needs.
+ */
+export function shownFunction(
+  { endpoint, ...used }: UsedFunction,
+  { overrides, elsewhere, forwarded }: OtherRoutes,
+): UsedFunction {
+  const override = overrides.find(({ name }) => name === used.name);
+  const moved = elsewhere.find(({ name }) => name === used.name);
+  const runsHere = used.revision.includes("#");
+  const called = forwarded?.has(used.name) ? "port-forward" : "endpoint";
+  const route = override === undefined ? (moved === undefined && !runsHere ? called : "local") : "override";
+  if (!runsHere) return { ...used, endpoint, route };
+  const revision = [override, moved].find((one) => one?.kind === "revision")?.source ?? used.name;
+  return { ...used, revision, ...(override && { source: override.source }), route };
 }
 
 /** Reports an address where nothing serves at once: the runner waits for a function to come up, as a control plane should. */
@@ -105,25 +163,86 @@ async function requireServing(name: string, source: string, { signal }: Io): Pro
   });
 }
 
-/** Runs source files, and images that were unpacked before. */
-function withImages({ runtime, processes }: Sources, images: ReadonlyMap<string, FunctionSpec>): SourceRuntime {
+/** An active revision, with the address at which the control plane calls it. */
+interface ActiveRevision extends FunctionOverride {
+  readonly endpoint: string;
+}
+
+const probeMs = 3000;
+
+/** Those of revisions that cannot be called from this machine: the addresses of a cluster are often known only inside of it. */
+async function unreachableOf(
+  revisions: readonly ActiveRevision[],
+  certificates: ClientCertificates | undefined,
+  { signal }: Io,
+): Promise<readonly ActiveRevision[]> {
+  const tls = certificates && { identity: certificates.security.current(), directory: certificates.directory };
+  const isReachable = async ({ endpoint }: ActiveRevision): Promise<boolean> => {
+    // The control plane cannot call it either.
+    if (endpoint === "") return true;
+    try {
+      await probeTarget(parseTarget(endpoint), { tls, timeoutMs: probeMs, signal });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isUserError(error)) return false;
+      throw error;
+    }
+  };
+  const reached = await Promise.all(revisions.map(isReachable));
+  return revisions.filter((_, at) => reached[at] === false);
+}
+
+/** Fetches the packages of revisions that cannot be called when the first composite resource needs them. */
+function imagesWhenUsed(
+  revisions: readonly ActiveRevision[],
+  deps: DiffFunctionOptions & Pick<Forwards, "problems"> & { readonly opening: AsyncDisposableStack },
+): (name: string) => Promise<FunctionSpec> | undefined {
+  const specs = new Map<string, Promise<FunctionSpec>>();
+  const prepare = async (revision: ActiveRevision): Promise<FunctionSpec> => {
+    try {
+      const spec = (await prepareImages([revision], deps)).get(revision.name);
+      if (spec !== undefined) return spec;
+      throw new UserError("it has no package");
+    } catch (error) {
+      const forward = deps.problems.get(revision.name) ?? "";
+      const way = forward && ` or through a port-forward (${forward})`;
+      const why = `${revision.endpoint} cannot be called from this machine${way}, and its package cannot run here: ${textOf(error)}`;
+      throw new UserError(`${why}: name a source with --function ${revision.name}=SOURCE`, { cause: error });
+    }
+  };
+  return (name) => {
+    const revision = revisions.find((one) => one.name === name);
+    if (revision === undefined) return undefined;
+    const spec = specs.get(name) ?? prepare(revision);
+    specs.set(name, spec);
+    return spec;
+  };
+}
+
+/** Runs source files, and images that are unpacked. */
+function withImages(
+  { runtime, processes }: Sources,
+  imageOf: (name: string) => FunctionSpec | Promise<FunctionSpec> | undefined,
+): SourceRuntime {
   return {
     current: (name) => runtime.current(name),
-    serve(name, path, signal) {
-      const image = path === imageSource ? images.get(name) : undefined;
+    async serve(name, path, signal) {
+      const image = path === imageSource ? await imageOf(name) : undefined;
       return image === undefined ? runtime.serve(name, path, signal) : processes.run(image).served(signal);
     },
   };
 }
 
 /** The active revisions of Functions that nothing overrides. */
-async function activeRevisions({ cluster, overrides, io }: DiffFunctionOptions): Promise<readonly FunctionOverride[]> {
+async function activeRevisions({ cluster, overrides, io }: DiffFunctionOptions): Promise<readonly ActiveRevision[]> {
   const { items } = await cluster.client.list(functionRevisionType, { signal: io.signal });
   return items.flatMap(({ metadata, ...revision }) => {
     const name = metadata.labels?.[packageLabel];
     const isActive = textAt(revision, ["spec", "desiredState"]) === "Active";
     if (name === undefined || !isActive || overrides.some((one) => one.name === name)) return [];
-    return [{ name, kind: "revision" as const, source: metadata.name ?? "" }];
+    const endpoint = textAt(revision, ["status", "endpoint"]) ?? "";
+    return [{ name, kind: "revision" as const, source: metadata.name ?? "", endpoint }];
   });
 }
 
@@ -149,6 +268,7 @@ interface PlaneOptions {
 interface FunctionConnections {
   readonly security: TlsSource | "plaintext";
   readonly sources?: SourceRuntime | undefined;
+  readonly names?: NameResolver | undefined;
 }
 
 /** What runs here and what the control plane runs have authorities of their own, hence connections of their own. */
@@ -205,6 +325,27 @@ export async function startSources(
   };
 }
 
+/** The certificate with which the control plane of a cluster calls functions, for users who may read its Secret. */
+export async function clusterCertificates({
+  cluster: { client, dataDirectory },
+  functionsFrom,
+  io: { signal, stderr },
+}: Pick<DiffFunctionOptions, "functionsFrom"> & {
+  readonly cluster: Pick<Cluster, "client" | "dataDirectory">;
+  readonly io: Pick<Io, "signal"> & { readonly stderr: Pick<Io["stderr"], "write"> };
+}): Promise<ClientCertificates | undefined> {
+  if (dataDirectory !== undefined || functionsFrom === "local") return undefined;
+  const key = { namespace: defaultNamespace, name: functionClientSecret };
+  try {
+    const identity = functionClientIdentity(await client.get({ apiVersion: "v1", kind: "Secret" }, key, { signal }));
+    return { directory: `Secret ${key.namespace}/${key.name}`, security: { current: () => identity } };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isForbidden(error) && !isNotFound(error)) stderr.write(`warning: ${harmlessLine(textOf(error))}\n`);
+    return undefined;
+  }
+}
+
 /** The certificates that `purlin up` leaves for commands on this machine. */
 function ownCertificates({ dataDirectory }: Cluster): TlsSource | undefined {
   const directory = dataDirectory === undefined ? undefined : join(dataDirectory, "function-client");
@@ -219,6 +360,7 @@ function overrideStage(overrides: readonly FunctionOverride[]): readonly ApplySt
     for (const override of overrides) {
       const { name } = override;
       const current = await client.get(functionType, { name });
+      if (current === undefined && override.kind === "revision" && "endpoint" in override) continue;
       if (current === undefined)
         throw new UserError(`--function ${name}: Function "${name}" not found: name a Function of the control plane`, {
           exitCode: 2,
@@ -227,8 +369,12 @@ function overrideStage(overrides: readonly FunctionOverride[]): readonly ApplySt
         override.kind !== "target"
           ? { [source]: override.kind === "source" ? override.source : imageSource }
           : { [source]: "", [runtime]: "Development", [target]: override.source };
+      // An annotation that its present owner set to the same value would have two owners, of which one does not count.
+      const none = { [source]: null, [runtime]: null, [target]: null };
+      const removal = { metadata: { annotations: none } };
+      await client.patch({ ...functionType, name }, removal, { type: "merge", fieldManager: previewManager });
       await client.apply({ ...functionType, metadata: { name, annotations } } as KubeObject, {
-        fieldManager: diffManager,
+        fieldManager: previewManager,
         force: true,
       });
     }

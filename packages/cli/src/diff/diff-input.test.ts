@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { exitCodeOf, readAssumptions, readDiffInput } from "./diff-input.ts";
 

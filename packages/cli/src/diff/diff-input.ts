@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { decodeUtf8, readRegularFileSync, requireRegularFile } from "@purlin/kube-objects/files";
 import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { type LabelSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
@@ -111,13 +112,15 @@ function optionalPositive(flag: string, text: string | undefined): number | unde
   return text === undefined ? undefined : positive(flag, text);
 }
 
+const maxIgnoreBytes = 1024 * 1024;
+
 /** The patterns of --ignore and of the file of --ignore-file. */
 function ignorePatterns(input: CommandInput, io: Io): readonly string[] {
   const file = textOption(input, "ignoreFile");
   const given = [...listOption(input, "ignore"), ...listOption(input, "ignorePaths")];
   if (file === undefined) return given;
   try {
-    const lines = readFileSync(resolve(io.cwd, file), "utf8").split("\n");
+    const lines = decodeUtf8(readRegularFileSync(resolve(io.cwd, file), { maxBytes: maxIgnoreBytes })).split("\n");
     return [...given, ...lines.map((line) => line.replace(/(^|\s)#.*$/, "").trim()).filter((line) => line !== "")];
   } catch (error) {
     throw wrong(`--ignore-file ${file}: ${explain(error)}`);
@@ -140,21 +143,26 @@ export function readOverride(text: string, io: Io): FunctionOverride {
   const at = text.indexOf("=");
   const [name, source] = [text.slice(0, at), text.slice(at + 1)];
   if (at < 1 || source === "") throw wrong(`--function: expected NAME=SOURCE, not "${text}"`);
-  if (/\.[cm]?[tj]s$/.test(source)) {
-    const file = resolve(io.cwd, source);
-    if (!existsSync(file)) throw wrong(`--function ${name}: no such file: ${source}`);
-    return { name, kind: "source", source: file };
-  }
+  if (/\.[cm]?[tj]s$/.test(source)) return { name, kind: "source", source: existingFile(name, source, io) };
   if (source.startsWith("revision:")) return { name, kind: "revision", source: source.slice("revision:".length) };
-  if (/\.xpkg$/.test(source)) {
-    if (!existsSync(resolve(io.cwd, source))) throw wrong(`--function ${name}: no such file: ${source}`);
-    return { name, kind: "image", source: resolve(io.cwd, source) };
-  }
+  if (/\.xpkg$/.test(source)) return { name, kind: "image", source: existingFile(name, source, io) };
   if (/^[^/\s]+:[0-9]{1,5}$/.test(source)) return { name, kind: "target", source };
   if (isReference(source)) return { name, kind: "image", source };
   throw wrong(
     `--function ${name}: cannot run "${source}": expected a source file (./fn.ts), a package file (x.xpkg), an image (registry/name:tag), revision:NAME, or host:port`,
   );
+}
+
+/** The path of a file to run, which is neither a device nor a FIFO: whatever opens one would wait. */
+function existingFile(name: string, source: string, io: Io): string {
+  const file = resolve(io.cwd, source);
+  if (!existsSync(file)) throw wrong(`--function ${name}: no such file: ${source}`);
+  try {
+    requireRegularFile(file);
+  } catch (error) {
+    throw wrong(`--function ${name}: cannot run ${source}: ${explain(error)}`);
+  }
+  return file;
 }
 
 /** An image reference with a registry or a path: a bare word is more often a mistake. */

@@ -65,3 +65,16 @@ test("the role has the name that was asked for, and no rules without requests", 
     rules: [],
   });
 });
+
+test("a preview does not need the right to read the certificate of functions", async () => {
+  assert.deepEqual(await rulesFor("GET /api/v1/namespaces/crossplane-system/secrets/crossplane-tls-client"), []);
+});
+
+test("a port-forward needs both verbs of its subresource, and the certificate alone of all Secrets", () => {
+  const rights = new UsedRights();
+  rights.forwards({ namespace: "crossplane-system", pod: "compose-1" });
+  assert.deepEqual(rights.clusterRole("preview")["rules"], [
+    { apiGroups: [""], resources: ["pods/portforward"], verbs: ["create", "get"] },
+    { apiGroups: [""], resources: ["secrets"], resourceNames: ["crossplane-tls-client"], verbs: ["get"] },
+  ]);
+});

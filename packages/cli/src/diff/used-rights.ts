@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
+import { functionClientSecret } from "@purlin/control-plane";
+import { type KubeRequest, type KubeTransport, type PortForwardTarget, portForwardPath } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** The rights that requests need, collected while they are sent. */
 export class UsedRights {
   /** Verbs by API group and resource. */
   readonly #verbs = new Map<string, Set<string>>();
+  #needsCertificate = false;
 
   /** A transport that notes what each request needs. */
   collecting(transport: KubeTransport): KubeTransport {
@@ -17,6 +19,13 @@ export class UsedRights {
       stream: (request) => transport.stream(request),
       close: () => transport.close(),
     };
+  }
+
+  /** Notes a port-forward to a function, which asks for the certificate. API servers ask for `get`, and those since 1.35 for `create` too. */
+  forwards(target: Pick<PortForwardTarget, "namespace" | "pod">): void {
+    const path = portForwardPath(target);
+    for (const method of ["GET", "POST"] as const) this.#note({ method, path });
+    this.#needsCertificate = true;
   }
 
   /** A ClusterRole with these rights. */
@@ -33,10 +42,14 @@ export class UsedRights {
         verbs: [...verbs].sort(),
       };
     });
+    const secret = { apiGroups: [""], resources: ["secrets"], resourceNames: [functionClientSecret], verbs: ["get"] };
+    if (this.#needsCertificate) rules.push(secret);
     return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules };
   }
 
-  #note({ method, path }: KubeRequest): void {
+  #note({ method, path }: Pick<KubeRequest, "method" | "path">): void {
+    // Users that may read this certificate use it, and without a port-forward nothing fails without it.
+    if (path.endsWith(`/secrets/${functionClientSecret}`)) return;
     // Namespaces have subresources themselves, in the place where others have the resource.
     const found =
       /^\/api\/v1\/(?<resource>namespaces)\/(?<name>[^/]+)\/(?<sub>status|finalize)$/.exec(path)?.groups ??

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import type { Explanation } from "@purlin/explain";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";

@@ -48,8 +48,10 @@ function documentOf(composite: object, ...steps: readonly (readonly Call[])[]): 
       ...(response && { response: base64(encode(RunFunctionResponse, create(RunFunctionResponse, response))) }),
     })),
   }));
-  const run = { id: "01A", began: "2026-01-02T03:04:05.000Z", composite: "c", steps: stored };
-  return { run, repeats: 0, last: "", parts: { c: base64(Struct.from(composite).bytes) } };
+  const xr = { apiVersion: "example.org/v1", kind: "App", name: "shop" };
+  const facts = { id: "01A", xr, began: "2026-01-02T03:04:05.000Z", writes: [], conditions: [] };
+  const run = { ...facts, composite: "c", steps: stored };
+  return { run, repeats: 3, last: "", parts: { c: base64(Struct.from(composite).bytes) } };
 }
 
 /** A client of a control plane with one run; what it was asked for is kept. */
@@ -100,8 +102,8 @@ describe("a recorded run", () => {
   test("has its time and its steps, and without steps nothing desired", async () => {
     const run = await recorded({ spec: {} });
     assert.deepEqual(
-      [run.id, run.time, run.steps, run.desired],
-      ["01A", "2026-01-02T03:04:05.000Z", [], { resources: {} }],
+      [run.id, run.time, run.repeats, run.steps, run.desired],
+      ["01A", "2026-01-02T03:04:05.000Z", 3, [], { resources: {} }],
     );
   });
 

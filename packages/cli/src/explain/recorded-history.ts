@@ -20,7 +20,7 @@ import {
   type RunSummary,
   runsPath,
 } from "@purlin/run-store";
-import { createRunsAsker } from "../runs/ask-runs.ts";
+import { createRunsAsker } from "../runs/runs-source.ts";
 
 /** The runs that the control plane has recorded; undefined when it records none. */
 export async function recordedHistory(client: KubeClient, signal: AbortSignal): Promise<RunHistory | undefined> {
@@ -52,6 +52,7 @@ function toRecorded(run: Run): RecordedRun {
   return {
     id: run.id,
     time: run.began,
+    repeats: run.repeats,
     observedHash: inputOf(run.composite, observed),
     observed: objectsOf(observed),
     steps,

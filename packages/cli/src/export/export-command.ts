@@ -10,22 +10,28 @@ import { printYaml } from "../files/yaml-file.ts";
 import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { documentFormats, listText, readOutput } from "../options/data-output.ts";
 import { definitionType } from "../tree/defined-kinds.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { portable } from "./portable-object.ts";
 
 /** `purlin export [--kinds TYPE,…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
-  await using cluster = await openCluster(input, io);
+  const output = readOutput(input, documentFormats);
+  // Every kind is read, whether it has objects or not: what the server says about deprecated ones is of no use.
+  await using cluster = await openCluster(input, io, { ignoresWarnings: true });
   const composites = await compositeKinds(cluster.client, io.signal);
   const isComposite = (object: KubeObject): boolean => composites.has(`${groupOf(object.apiVersion)}/${object.kind}`);
   const found = (await fetchAll(cluster, input, io)).filter(isExported);
   const ordered = found
     .map((object) => ({ object, place: placeOf(object, isComposite(object)) }))
     .sort((a, b) => a.place - b.place);
-  const documents = ordered.map(({ object }) => printYaml(portable(object, { isComposite: isComposite(object) })));
-  const text = documents.map((document) => `---\n${document}`).join("");
-  await write(text, textOption(input, "out"), { io, count: documents.length });
+  const documents = ordered.map(({ object }) => portable(object, { isComposite: isComposite(object) }));
+  const inYaml = (): string => documents.map((document) => `---\n${printYaml(document)}`).join("");
+  await write(output === "json" ? listText(documents) : inYaml(), textOption(input, "out"), {
+    io,
+    count: documents.length,
+  });
 }
 
 async function fetchAll(cluster: Cluster, input: CommandInput, io: Io): Promise<KubeObject[]> {
@@ -137,8 +143,8 @@ function isServersOwn(object: KubeObject, group: string): boolean {
   const labels = metadata.labels ?? {};
   const annotations = metadata.annotations ?? {};
   if (labels["kubernetes.io/bootstrapping"] !== undefined) return true;
-  // Made by the simulation of workloads, such as its StorageClass, or the claims of a StatefulSet.
-  if (annotations["purlin.dev/simulated"] !== undefined) return true;
+  // Made by the simulation of workloads, such as its StorageClass, or the claims of a StatefulSet. It marks Pods of users, too.
+  if (annotations["purlin.dev/simulated"] !== undefined && kind !== "Pod") return true;
   if (annotations["apf.kubernetes.io/autoupdate-spec"] !== undefined) return true;
   switch (`${group}/${kind}`) {
     case "/Namespace":

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { isExported, placeOf } from "./export-command.ts";
@@ -171,6 +171,10 @@ test("objects of the server, of controllers and on their way out are not exporte
   assert.equal(crdOf("functions.pkg.crossplane.io"), false);
   assert.equal(crdOf("simulations.simulation.purlin.dev"), false);
   assert.equal(object("storage.k8s.io/v1", "StorageClass", { annotations: { "purlin.dev/simulated": "true" } }), false);
+  // Simulated Pods of users have the mark, too.
+  const annotations = { "purlin.dev/simulated": "true" };
+  assert.equal(object("v1", "Pod", { annotations }), true);
+  assert.equal(object("v1", "Pod", { annotations, ownerReferences: [owner] }), false);
   assert.equal(crdOf("buckets.s3.aws.crossplane.io"), true);
 });
 
@@ -180,4 +184,14 @@ test("definitions come before what they define", () => {
   assert.ok(place("Namespace") < place("CompositeResourceDefinition"));
   assert.ok(place("CompositeResourceDefinition") < place("Composition"));
   assert.ok(place("Deployment") < place("App", true));
+});
+
+test("--output json is one List, and can be applied as well", async () => {
+  const { exitCode, stdout } = await purlin("export", "--data-dir", "first", "--output", "json", "--kinds", "widgets");
+  assert.equal(exitCode, 0);
+  const { kind, items } = JSON.parse(stdout) as { kind: string; items: { metadata: { name: string } }[] };
+  assert.deepEqual([kind, items.map(({ metadata }) => metadata.name)], ["List", ["w"]]);
+  folder.write("list.json", stdout);
+  const applied = await purlin("apply", "--data-dir", "first", "-f", "list.json");
+  assert.deepEqual([applied.exitCode, applied.stderr], [0, ""]);
 });

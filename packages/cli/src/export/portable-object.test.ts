@@ -138,6 +138,29 @@ describe("the spec of a kind of Kubernetes", () => {
     assert.deepEqual(specOf("v1/Service", headless), headless);
   });
 
+  test("a Service has the ports of nodes that its author chose", () => {
+    const spec = { type: "NodePort", ports: [{ port: 80, nodePort: 30_123 }, { port: 443 }] };
+    const given = { type: "NodePort", ports: [{ port: 80 }, { port: 443 }] };
+    const managers = (fields: JsonObject): JsonObject => ({
+      managedFields: [{ manager: "a", operation: "Apply", fieldsV1: { "f:spec": { "f:ports": fields } } }],
+    });
+    const ofPort = (fields: JsonObject): JsonObject => ({ 'k:{"port":80,"protocol":"TCP"}': fields });
+    assert.deepEqual(specOf("v1/Service", spec), given);
+    assert.deepEqual(specOf("v1/Service", spec, managers(ofPort({ "f:port": {} }))), given);
+    assert.deepEqual(specOf("v1/Service", spec, managers(ofPort({ "f:port": {}, "f:nodePort": {} }))), spec);
+  });
+
+  test("a simulated Pod has no mark, and a Job no labels with its uid", () => {
+    const marked = { annotations: { "purlin.dev/simulated": "true", note: "1" } };
+    const pod = portable(object("v1/Pod", {}, marked), { isComposite: false });
+    assert.deepEqual(pod["metadata"], { name: "a", annotations: { note: "1" } });
+    const labels = { app: "x", "controller-uid": "u", "batch.kubernetes.io/job-name": "a" };
+    const job = (spec: JsonObject): unknown =>
+      portable(object("batch/v1/Job", spec, { labels }), { isComposite: false })["metadata"];
+    assert.deepEqual(job({}), { name: "a", labels: { app: "x" } });
+    assert.deepEqual(job({ manualSelector: true }), { name: "a", labels });
+  });
+
   test("a PersistentVolumeClaim has no volume, and no class that only this server has", () => {
     const spec = { volumeName: "pv", storageClassName: "standard", accessModes: [] };
     assert.deepEqual(specOf("v1/PersistentVolumeClaim", spec), { storageClassName: "standard", accessModes: [] });

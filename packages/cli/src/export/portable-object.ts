@@ -10,13 +10,14 @@ const serverMetadata: ReadonlySet<string> = new Set([
 
 const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 const serverAnnotations =
-  /^(kubectl\.kubernetes\.io\/last-applied-configuration$|(deployment|pv)\.kubernetes\.io\/|volume\.kubernetes\.io\/storage-provisioner$)/;
+  /^(kubectl\.kubernetes\.io\/last-applied-configuration$|(deployment|pv)\.kubernetes\.io\/|volume\.kubernetes\.io\/storage-provisioner$|purlin\.dev\/simulated$)/;
 /** Set again by the control plane. */
 const controllerLabels: ReadonlySet<string> = new Set([
   "crossplane.io/composite",
   "crossplane.io/claim-name",
   "crossplane.io/claim-namespace",
 ]);
+const jobLabels = ["controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"];
 /** Set again by the controllers that need them. */
 const controllerFinalizers = /(^|\.)crossplane\.io$|^(foregroundDeletion|orphan)$|kubernetes\.io\//;
 
@@ -30,18 +31,23 @@ export function portable(object: KubeObject, { isComposite }: { readonly isCompo
   return {
     apiVersion,
     kind,
-    metadata: portableMetadata(metadata as JsonObject),
+    metadata: portableMetadata(metadata as JsonObject, isNumberedJob(object) ? jobLabels : []),
     ...(spec !== undefined && { spec: isJsonObject(spec) ? portableSpec(object, spec, isComposite) : spec }),
     ...without(rest, left),
   };
 }
 
-function portableMetadata(metadata: JsonObject): JsonObject {
+/** A Job whose labels and selector hold its UID. */
+function isNumberedJob({ apiVersion, kind, spec }: KubeObject & { readonly spec?: JsonValue }): boolean {
+  return `${apiVersion}/${kind}` === "batch/v1/Job" && isJsonObject(spec) && spec["manualSelector"] !== true;
+}
+
+function portableMetadata(metadata: JsonObject, ownLabels: readonly string[]): JsonObject {
   const kept = Object.entries(metadata).filter(([name]) => !serverMetadata.has(name));
   const result: Record<string, JsonValue | undefined> = Object.fromEntries(kept);
   const { annotations, finalizers, labels } = metadata;
   if (isJsonObject(labels)) {
-    const own = Object.entries(labels).filter(([name]) => !controllerLabels.has(name));
+    const own = Object.entries(labels).filter(([name]) => !controllerLabels.has(name) && !ownLabels.includes(name));
     result["labels"] = own.length > 0 ? Object.fromEntries(own) : undefined;
   }
   if (isJsonObject(annotations)) {
@@ -61,7 +67,7 @@ function portableSpec({ apiVersion, kind, metadata }: KubeObject, spec: JsonObje
   if (isComposite) return compositeSpec(spec);
   switch (`${apiVersion}/${kind}`) {
     case "v1/Service":
-      return spec["clusterIP"] === "None" ? spec : without(spec, ["clusterIP", "clusterIPs", "healthCheckNodePort"]);
+      return spec["clusterIP"] === "None" ? spec : serviceSpec(spec, metadata);
     case "v1/PersistentVolumeClaim":
       return without(spec, isSimulated(metadata) ? ["volumeName", "storageClassName"] : ["volumeName"]);
     case "v1/Namespace":
@@ -69,10 +75,18 @@ function portableSpec({ apiVersion, kind, metadata }: KubeObject, spec: JsonObje
     case "v1/Pod":
       return podSpec(spec);
     case "batch/v1/Job":
-      return spec["manualSelector"] === true ? spec : jobSpec(spec);
+      return isNumberedJob({ apiVersion, kind, metadata, spec } as KubeObject) ? jobSpec(spec) : spec;
     default:
       return spec;
   }
+}
+
+/** Without addresses and ports that the server gave it. A port of nodes that a user chose has a manager. */
+function serviceSpec(spec: JsonObject, { managedFields }: KubeObject["metadata"]): JsonObject {
+  const rest = without(spec, ["clusterIP", "clusterIPs", "healthCheckNodePort"]);
+  const { ports } = rest;
+  if (!Array.isArray(ports) || JSON.stringify(managedFields ?? []).includes('"f:nodePort"')) return rest;
+  return { ...rest, ports: ports.map((port) => (isJsonObject(port) ? without(port, ["nodePort"]) : port)) };
 }
 
 /** A claim of the simulated StorageClass takes the default class of another server. */
@@ -115,8 +129,6 @@ function podSpec(spec: JsonObject): JsonObject {
     initContainers: containers(spec["initContainers"]),
   });
 }
-
-const jobLabels = ["controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"];
 
 /** Its selector and the labels of its Pods hold the UID of the Job. */
 function jobSpec(spec: JsonObject): JsonObject {

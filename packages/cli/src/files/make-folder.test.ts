@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { makeFolder, whyNoFolder } from "./write-files.ts";
 
 test("a folder is made with those it lies in, and again without a complaint", async () => {
@@ -35,7 +35,7 @@ const refused: Record<string, { readonly path: string; readonly says: RegExp }> 
   ADeadLink: { path: "dead", says: /^files cannot be created there: choose another folder$/ },
 };
 for (const [name, { path, says }] of Object.entries(refused)) {
-  test(`where no folder can be made, that is said and nothing hangs: ${name}`, async () => {
+  test(`an error is reported where no folder can be created: ${name}`, async () => {
     using folder = tempFolder({ file: "" });
     symlinkSync(join(folder.path, "nowhere"), join(folder.path, "dead"));
     const error: unknown = await makeFolder(path.startsWith("/") ? path : join(folder.path, path)).catch((e) => e);

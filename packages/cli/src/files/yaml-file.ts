@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Turns } from "@purlin/base";
-import type { JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
 import {
   isBlankDocument,
   isBounded,
@@ -34,7 +34,7 @@ const expansion = { size: 2 * maxDocumentLength, depth: maxDepth + 1 };
 /** Reasons can repeat what the document says. */
 const maxReasonLength = 200;
 
-/** One document of a YAML or JSON file, which knows where each of its values stands. */
+/** One document of a YAML or JSON file, with the position of each of its values. */
 export interface YamlDocument {
   /** The file as the user named it. */
   readonly file: string;
@@ -186,4 +186,15 @@ function lastAtOrBefore(numbers: readonly number[], wanted: number): number {
 /** A JSON value as YAML that any reader understands: no anchors, no folded lines, quoted where YAML 1.1 would guess. */
 export function printYaml(value: unknown): string {
   return print(value as JsonValue, { sortKeys: false, wrap: false, quoteMergeKey: true });
+}
+
+/** Documents as YAML, each begun by a line of its own, members in the order of their names. */
+export function printDocuments(documents: readonly JsonObject[]): string {
+  return documents.map((document) => `---\n${printYaml(sorted(document))}`).join("");
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(sortedKeys(value).map((key) => [key, sorted(value[key] ?? null)]));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { type FunctionHandler, request, response } from "@purlin/function-sdk";
 import { startTestServer } from "@purlin/function-sdk/testing";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { writeDevelopmentCertificates } from "../function-certs/certs-command.ts";
 
@@ -166,7 +166,7 @@ const failures: Record<string, Failure> = {
   SelectorTheReleaseDidNotKnow: {
     handler: listAll,
     args: ["--as-crossplane", "v1.17"],
-    says: "fetching resources for pods: Crossplane v1.17 knows no selector without matchName or matchLabels",
+    says: "fetching resources for pods: Crossplane v1.17 has no selector without matchName or matchLabels",
   },
   NeverSettles: {
     handler: restless,

@@ -44,7 +44,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     callFunction({ target, security, request, fetchers, asCrossplane, deadline, signal: io.signal }),
   );
   printData(toJson(RunFunctionResponse, outcome.response), output, io);
-  tellRounds(outcome, io);
+  printRounds(outcome, io);
 }
 
 function openTls({ tlsCertsDir }: CallOptions, io: Io): TlsSource | "plaintext" {
@@ -56,7 +56,7 @@ function openTls({ tlsCertsDir }: CallOptions, io: Io): TlsSource | "plaintext" 
   }
 }
 
-/** What the runner rejects with is meant for people already; what to do about it depends on who asks. */
+/** What the runner rejects with is meant for people already; what to do about it depends on the command. */
 async function orUserError<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -65,7 +65,7 @@ async function orUserError<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-function tellRounds({ response, rounds }: CallOutcome, io: Io): void {
+function printRounds({ response, rounds }: CallOutcome, io: Io): void {
   const style = createStyle(io.stderr, io.env);
   io.stderr.write(`${style.faint(rounds.length === 1 ? "1 round" : `${rounds.length} rounds`)}\n`);
   if (isFatal(response))

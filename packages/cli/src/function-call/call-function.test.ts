@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { RunFunctionRequest, toJson } from "@purlin/function-protocol";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { type RequestFiles, readRequest } from "./call-function.ts";
 

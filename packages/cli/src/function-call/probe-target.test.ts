@@ -6,10 +6,10 @@ import { createSecureServer, createServer } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
 import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { parseTarget, probeTarget, type Target } from "./probe-target.ts";
 
 const authority = createAuthority({ commonName: "ours" });

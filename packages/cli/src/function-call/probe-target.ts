@@ -96,7 +96,8 @@ function open(target: Target, options: ProbeOptions, report: Report): () => void
   const { tls, names } = options;
   const host = target.kind === "unix" ? "localhost" : target.host;
   const lookup = names === undefined ? {} : { lookup: lookupIn(names) };
-  const to = target.kind === "unix" ? { path: target.path } : { host, port: target.port, ...lookup };
+  const via = names?.via?.(host, target.port) ?? { host, port: target.port };
+  const to = target.kind === "unix" ? { path: target.path } : { ...via, ...lookup };
   const fail = (error: NodeJS.ErrnoException): void => report(explain(error, target, options));
   const watch = (session: ClientHttp2Session): void => {
     // An HTTP/2 server sends its settings first, after it has accepted our certificate.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { create, fromJson, ResourceSelector, SchemaSelector } from "@purlin/function-protocol";
 import type { RequirementFetchers } from "@purlin/function-runner";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { fetchersFromFiles, type RequirementPaths } from "./requirement-files.ts";
 

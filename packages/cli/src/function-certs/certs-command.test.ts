@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { runInProcess } from "../../test/test-io.ts";
 
 test("one certificate is good for both ends of a call on this machine", async () => {

@@ -6,10 +6,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner, type DiallingRunner, type FunctionTarget } from "@purlin/function-runner";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess } from "../../test/test-io.ts";
 
 /** A function that answers with a word, and on a request tagged "slow" only once a file named "go" is there. */
@@ -73,7 +73,7 @@ test("a function is served, reloaded, kept when the new version is broken, and d
   folder.write("fn.ts", source("three"));
   await purlin.next("stdout", /Reloaded/);
   folder.write("lib/mark.ts", 'export const mark: string = "?";');
-  // Files that are imported count. A save may be seen twice, so one more reload says nothing yet: ask until the word is new.
+  // Files that are imported count. A save may be seen twice, so one more reload proves nothing: call until the response is new.
   for (let word: string | undefined = ""; word !== "three?"; ) {
     await purlin.next("stdout", /Reloaded/);
     const fresh = createDiallingRunner({ security: "plaintext" });

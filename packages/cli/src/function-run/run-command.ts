@@ -158,14 +158,14 @@ function aborted(signal: AbortSignal): Promise<void> {
  * line takes them.
  */
 function createClusterLaunch(file: string, flags: readonly string[]): Launch {
-  cluster.setupPrimary({ exec: workerProgram, args: [file, ...flags], silent: true });
+  cluster.setupPrimary({ exec: workerProgram(), args: [file, ...flags], silent: true });
   return (events) => {
     closeInheritedDescriptors();
     const worker = cluster.fork();
     for (const stream of ["stdout", "stderr"] as const) {
       worker.process[stream]?.setEncoding("utf8").on("data", (text: string) => events.output(stream, text));
     }
-    tellWhereItListens(worker, events);
+    reportListening(worker, events);
     worker.on("exit", (code, signal) => events.ended(signal ?? `exit code ${code}`));
     // A message to a worker that has just ended fails too; its exit is reported.
     worker.on("error", (error) => {
@@ -181,7 +181,7 @@ function createClusterLaunch(file: string, flags: readonly string[]): Launch {
   };
 }
 
-function tellWhereItListens(worker: Worker, events: LaunchEvents): void {
+function reportListening(worker: Worker, events: LaunchEvents): void {
   let loaded = false;
   worker.on("message", (message: unknown) => {
     if (!isWorkerMessage(message)) return;

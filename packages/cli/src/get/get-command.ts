@@ -154,9 +154,7 @@ function nothingText({ namespace }: Selection, targets: readonly Target[]): stri
 /** What there is, and then each change. */
 async function watch(getting: Getting, targets: readonly Target[]): Promise<void> {
   const [target, another] = targets;
-  if (target === undefined || another !== undefined) {
-    throw new UserError("you may only specify a single resource type");
-  }
+  if (target === undefined || another !== undefined) throw new UserError("you may only specify a single resource type");
   const { cluster, io } = getting;
   const first = await fetchTarget(cluster, target, getting);
   const printChange = changePrinter(getting, first);
@@ -205,7 +203,7 @@ async function* watchTarget(
   }
 }
 
-/** The version of an answer, from which a watch goes on. */
+/** The version of an answer, from which a watch continues. */
 function versionOf(answer: JsonValue): string {
   const { metadata } = answer as Pick<KubeObject, "metadata">;
   return metadata.resourceVersion ?? "";

@@ -141,6 +141,13 @@ spec:
   assert.ok(web.metadata.managedFields, "the object itself does not change");
 });
 
+test("JSON escapes what kubectl's JSON escapes, YAML does not", () => {
+  const map = { ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" } }, data: { "<k>": "a & b\u2028" } };
+  assert.match(printObject(map, as("json"), pods), /"\\u003ck\\u003e": "a \\u0026 b\\u2028"\n/);
+  assert.match(printList([map], as("json")), /"\\u003ck\\u003e": "a \\u0026 b\\u2028"\n/);
+  assert.match(printObject(map, as("yaml"), pods), / {2}<k>: "?a & b/);
+});
+
 test("keys that are numbers are in the order of kubectl", () => {
   const names = ["a10", "a9", "10", "9", "B", "a.b", "a-b", "_"];
   const map = {

@@ -108,7 +108,7 @@ function printValue(value: JsonValue, format: ContentFormat): string {
   }
 }
 
-/** JSON with members by name, as kubectl has it. JavaScript would put names that are integers first. */
+/** JSON as kubectl has it: members by name, which JavaScript would order with integers first, and `<`, `>` and `&` escaped. */
 function sortedJson(value: JsonValue, indent: string): string {
   const inner = `${indent}    `;
   const joined = (lines: readonly string[]): string => `\n${lines.join(",\n")}\n${indent}`;
@@ -116,11 +116,11 @@ function sortedJson(value: JsonValue, indent: string): string {
     const lines = value.map((item) => `${inner}${sortedJson(item, inner)}`);
     return lines.length === 0 ? "[]" : `[${joined(lines)}]`;
   }
-  if (!isJsonObject(value)) return printJson(value);
+  if (!isJsonObject(value)) return printJson(value, { htmlSafe: true });
   const lines = Object.keys(value)
     .filter((name) => value[name] !== undefined)
     .sort()
-    .map((name) => `${inner}${printJson(name)}: ${sortedJson(value[name] ?? null, inner)}`);
+    .map((name) => `${inner}${printJson(name, { htmlSafe: true })}: ${sortedJson(value[name] ?? null, inner)}`);
   return lines.length === 0 ? "{}" : `{${joined(lines)}}`;
 }
 

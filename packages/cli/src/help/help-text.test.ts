@@ -9,6 +9,14 @@ test("Markdown becomes text: headings, code, links, marks", () => {
   assert.equal(terminalText(markdown), "Does this and that.\n\nExamples:\n\n  purlin `x` # y\n\nEnd.");
 });
 
+test("a row of a table is a line with what it says below, or behind a short word", () => {
+  const table =
+    "Of:\n| key | holds if |\n|---|:--|\n| `a: {b}` | one two three \\| four |\n| V01 | [x](y.md) z |\n\nEnd.";
+  assert.equal(terminalText(table, 20), "Of:\n  a: {b}\n      one two three\n      | four\n  V01 x z\n\nEnd.");
+  assert.equal(terminalText("```\n| a | b |\n```"), "  | a | b |", "code stays as it is");
+  for (const { name } of commandTable) assert.doesNotMatch(helpText(name), /^\|.*\|$|\|---/m, name);
+});
+
 test("the title is for readers of the file", () => {
   assert.doesNotMatch(helpMarkdown("function call"), /^# /);
   assert.equal(helpText("function call"), terminalText(helpMarkdown("function call")));
@@ -32,7 +40,7 @@ test("paragraphs are as wide as the terminal, and never wider than is good to re
   );
 });
 
-test("a command that is too long goes on in the next line", () => {
+test("a command that is too long continues in the next line", () => {
   const text = "```sh\npurlin up a --wait | sed 's/a b c d e f/g/'\n```\n";
   assert.equal(terminalText(text, 20), "  purlin up a \\\n    --wait | sed \\\n    's/a b c d e f/g/'");
 });

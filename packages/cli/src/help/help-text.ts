@@ -7,7 +7,7 @@ export function helpMarkdown(commandName: string): string {
   return readFileSync(file, "utf8").replace(/^# .*\n+/, "");
 }
 
-/** The help of a command for a terminal of so many columns. */
+/** The help of a command for a terminal of this many columns. */
 export function helpText(commandName: string, columns?: number): string {
   return terminalText(helpMarkdown(commandName), columns);
 }
@@ -25,14 +25,17 @@ export function terminalText(markdown: string, columns: number = mostColumns): s
   };
   let inCode = false;
   let isShell = false;
-  for (const line of markdown.trimEnd().split("\n")) {
+  const all = markdown.trimEnd().split("\n");
+  for (const [at, line] of all.entries()) {
     const isFence = line.startsWith("```");
-    if (isFence || inCode || line === "" || startsAnew.test(line)) endParagraph();
+    const row = inCode ? undefined : tableCells(line, all[at + 1]);
+    if (isFence || inCode || line === "" || row !== undefined || startsAnew.test(line)) endParagraph();
     if (isFence) {
       inCode = !inCode;
       isShell = line === "```sh";
     } else if (inCode) lines.push(...(isShell ? wrapCommand(line, columns - 2) : [line]).map((part) => `  ${part}`));
     else if (line === "") lines.push("");
+    else if (row !== undefined) lines.push(...rowLines(row.map(plain), Math.min(columns, mostColumns)));
     else paragraph.push(plain(line));
     if (line.startsWith("#") && !inCode) endParagraph();
   }
@@ -40,10 +43,30 @@ export function terminalText(markdown: string, columns: number = mostColumns): s
   return lines.join("\n").replaceAll(/\n{3,}/g, "\n\n");
 }
 
+const separator = /^\|(\s*:?-+:?\s*\|)+$/;
+
+/** The cells of a row of a table; none for its headings and the line below them, undefined for other lines. */
+export function tableCells(line: string, next = ""): readonly string[] | undefined {
+  if (!line.startsWith("|")) return undefined;
+  if (separator.test(line) || separator.test(next)) return [];
+  const cells = line.split(/(?<!\\)\|/).slice(1, -1);
+  return cells.map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+/** What a row is about, and what it says: behind it if that is a short word, otherwise below it. */
+function rowLines([first, ...others]: readonly string[], columns: number): string[] {
+  if (first === undefined) return [];
+  const says = wrapWords(others.join(": "), columns - 6).map((text) => `      ${text}`);
+  const [one = "", ...rest] = says;
+  return first.length < 4
+    ? [`  ${first.padEnd(3)} ${one.trimStart()}`, ...rest]
+    : [...wrapWords(first, columns - 2).map((text) => `  ${text}`), ...says];
+}
+
 /** Headings and items of lists have lines of their own. */
 const startsAnew = /^(#+ |- |\d+\. )/;
 
-/** A command that is too long goes on in the next line, so that it can be copied as it is. Other code is not changed. */
+/** A command that is too long continues in the next line, so that it can be copied as it is. Other code is not changed. */
 function wrapCommand(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
@@ -59,7 +82,7 @@ function wrapCommand(line: string, width: number): string[] {
   return [...lines, `${lines.length === 0 ? "" : "  "}${current}`];
 }
 
-/** Text in lines of so many columns, broken between words. */
+/** Text in lines of this many columns, broken between words. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

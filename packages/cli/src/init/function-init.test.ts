@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathWithNode } from "../../test/node-on-path.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { pathWithNode } from "../../test/spawn-purlin.ts";
 import { runInProcess } from "../../test/test-io.ts";
 import { nodeWarning } from "../scaffold/make-project.ts";
 

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { accessFromKubeconfig, createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import { load } from "js-yaml";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess } from "../../test/test-io.ts";
 
 async function clientOf(file: string): Promise<KubeClient> {
@@ -42,6 +42,9 @@ test("a second person has the role in its namespace, and nothing after the bindi
   await admin.raw({ method: "DELETE", path: `${bindings}/purlin:jane:view` });
   await assert.rejects(list(jane, "default"), isForbidden);
   await Promise.all([jane.close(), admin.close()]);
+  const absent = await runInProcess(args.map((word) => (word === "default" ? "absent" : word)));
+  const text = 'error: --namespace absent: namespaces "absent" not found: create it first\n';
+  assert.deepEqual([absent.exitCode, absent.stdout, absent.stderr], [1, "", text]);
 });
 
 test("the command warns when the server does not evaluate roles", async () => {

@@ -2,6 +2,7 @@
 import { relative, resolve } from "node:path";
 import { issueUserKubeconfig } from "@purlin/kube-apiserver";
 import type { KubeClient } from "@purlin/kube-client";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
@@ -82,7 +83,12 @@ async function bind(client: KubeClient, { name, namespace, role }: Person, io: I
     roleRef: { apiGroup: group, kind: "ClusterRole", name: role ?? "" },
     subjects: [{ apiGroup: group, kind: "User", name }],
   };
-  await client.apply(binding, { fieldManager: "purlin-kubeconfig", force: true, signal: io.signal });
+  try {
+    await client.apply(binding, { fieldManager: "purlin-kubeconfig", force: true, signal: io.signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new UserError(`--namespace ${namespace}: ${textOf(error)}: create it first`, { cause: error });
+  }
 }
 
 /** A server that does not evaluate roles, and a user without a role, allow nothing. */

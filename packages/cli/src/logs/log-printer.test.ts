@@ -33,7 +33,7 @@ const cases: Record<string, { several: boolean; texts: [string, string][]; want:
       ["b", "y\n"],
     ],
     want: "==> b <==\ny\n",
-    reason: "who says nothing is not named",
+    reason: "a function without output is not named",
   },
 };
 for (const [name, { several, texts, want, reason }] of Object.entries(cases)) {

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { appendFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { packageCrds } from "@purlin/package-manager";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { run } from "../run.ts";
@@ -44,7 +44,7 @@ const cases: Record<string, Case> = {
   Tail: { args: ["fn", "--tail", "1"], stdout: "==> fn-aaa <==\na2\n\n==> fn-bbb <==\nb2\n", reason: "of each" },
   Source: { args: ["fn-other"], stdout: "o1\n", reason: "a function without revisions" },
   Elsewhere: { args: ["fn-other", "--data-dir", ".purlin"], stdout: "o1\n", reason: "the folder may be named" },
-  Silent: { args: ["silent"], stderr: 'no logs of function "silent" yet\n', reason: "it ran and said nothing" },
+  Silent: { args: ["silent"], stderr: 'no logs of function "silent" yet\n', reason: "it ran and wrote nothing" },
   UnknownFunction: {
     args: ["unknown"],
     stderr: 'error: no logs of function "unknown" in .purlin; functions with logs: fn, fn-other, silent\n',

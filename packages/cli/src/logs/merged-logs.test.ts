@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openLogFile } from "@purlin/function-process";
 import fc from "fast-check";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { lastLines } from "./logs-command.ts";
 import { readLog } from "./merged-logs.ts";
 
@@ -47,7 +47,7 @@ test("a log is read from its start, then what is new, across full files", async 
   assert.equal(await early.next(), "one 1234\n");
   log.add("two 1234\n");
   assert.equal(await early.next(), "two 1234\n", "the file before is full");
-  assert.equal(await readLog(path).next(), "one 1234\ntwo 1234\n", "who comes late sees both files");
+  assert.equal(await readLog(path).next(), "one 1234\ntwo 1234\n", "a late reader gets both files");
   assert.equal(await early.next(), "", "nothing is shown twice");
   appendFileSync(path, "more\n");
   log.add("three\n");
@@ -55,8 +55,8 @@ test("a log is read from its start, then what is new, across full files", async 
   rmSync(path);
   rmSync(`${path}.1`);
   assert.equal(await early.next(), "");
-  writeFileSync(path, "anew\n");
-  assert.equal(await early.next(), "anew\n", "files that are made anew are read from their start");
+  writeFileSync(path, "next\n");
+  assert.equal(await early.next(), "next\n", "files that are made again are read from their start");
 });
 
 test("a character that is written in two pieces is whole", async () => {

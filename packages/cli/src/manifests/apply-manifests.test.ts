@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of each manifest that is applied, and what is reported in the end. The API server is one of a few lines.
+// The outcome of each manifest that is applied, and what is reported in the end. The API server is one of a few lines.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type KubeClient, NoMatchError } from "@purlin/kube-client";
@@ -182,7 +182,7 @@ describe("a kind that is not served", () => {
     assert.equal(error?.exitCode, 2);
   });
 
-  test("is waited for while its definition says nothing wrong, and then the reason is shown", async () => {
+  test("a kind is waited for while its definition reports no error, and then the reason is shown", async () => {
     const definition = xrd("App", [condition("Established", "False", "not yet")]);
     const { lines, error } = await applying(serverOf({ definitions: [definition] }), [app], { waitMs: 20 });
     assert.deepEqual(lines, ["App waits for CompositeResourceDefinition apps.example.org"]);

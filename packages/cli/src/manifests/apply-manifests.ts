@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
-import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
+import { isNoMatch, isServed, type KubeClient, NoMatchError } from "@purlin/kube-client";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import { conditionsOf, type KubeObject, keyOf, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/yaml-position.ts";
@@ -27,7 +27,7 @@ const stages: readonly (readonly string[])[] = [
   ["/ConfigMap", "/Secret", "apiextensions.crossplane.io/EnvironmentConfig"],
 ];
 
-/** Who owns what was written down. */
+/** The field manager of applied manifests. */
 export const manifestManager = "purlin-apply";
 
 /** How to apply. */
@@ -110,7 +110,7 @@ async function applyAfterPackages(
 ): Promise<string[]> {
   const problems: string[] = [];
   const areServed = async (): Promise<boolean> => {
-    for (const { object } of deferred) if (!(await isServedKind(client, object, options.signal))) return false;
+    for (const { object } of deferred) if (!(await isServed(client.mapper, object, options.signal))) return false;
     return true;
   };
   const late = await awaitPackages(client, packages, { ...options, areServed });
@@ -129,19 +129,9 @@ async function applyAfterPackages(
   return problems;
 }
 
-async function isServedKind(client: KubeClient, type: TypeRef, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.mapper.mapping(type, signal);
-    return true;
-  } catch (error) {
-    if (isNoMatch(error)) return false;
-    throw error;
-  }
-}
-
 /** Loaded when there is an XRD: it takes longer to load than a small file takes to apply. */
 async function definitionMistakes(manifest: Manifest): Promise<string[]> {
-  const { definitionProblems } = await import("./definition-problems.ts");
+  const { definitionProblems } = await import("./apply-problem.ts");
   return definitionProblems(manifest);
 }
 
@@ -263,7 +253,11 @@ async function whyNotServed(
 ): Promise<{ readonly text: string; readonly isLate: boolean } | undefined> {
   const { waitMs, signal } = options;
   const limit = performance.now() + waitMs;
-  for (let current = applied; !isServed(current); current = await client.get(applied, keyOf(applied), { signal })) {
+  for (
+    let current = applied;
+    !isEstablished(current);
+    current = await client.get(applied, keyOf(applied), { signal })
+  ) {
     const failure = failureOf(current);
     if (failure !== undefined) return { text: failure, isLate: false };
     if (performance.now() > limit) return { text: lateness(current, waitMs), isLate: true };
@@ -282,7 +276,7 @@ function defines(definition: KubeObject, { apiVersion, kind }: TypeRef): boolean
 }
 
 /** Offered for the schema that was applied, not for the one before it. */
-function isServed(definition: KubeObject): boolean {
+function isEstablished(definition: KubeObject): boolean {
   const { generation = 0, deletionTimestamp } = definition.metadata;
   if (deletionTimestamp) return true;
   const seen = conditionsOf(definition).find(({ type }) => type === "Established")?.observedGeneration ?? generation;

@@ -4,8 +4,15 @@ import { test } from "node:test";
 import { badRequest, conflict, invalid, invalidValue, notFound, requiredValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { applyProblems, nameOf, objectProblems, pathText, unknownFields, valueAt } from "./apply-problem.ts";
-import { definitionProblems } from "./definition-problems.ts";
+import {
+  applyProblems,
+  definitionProblems,
+  nameOf,
+  objectProblems,
+  pathText,
+  unknownFields,
+  valueAt,
+} from "./apply-problem.ts";
 import type { Manifest } from "./manifest.ts";
 
 const manifest = (object: JsonObject = {}, metadata: KubeObject["metadata"] = {}): Manifest => ({

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { unknownKeywords } from "@purlin/composition";
 import { findStatusError, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { isJsonArray, isJsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
-import { keyOf, keyText } from "@purlin/kube-objects/object";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { type PathSegment, parseFieldPath } from "../files/yaml-position.ts";
 import { textOf } from "../user-error.ts";
 import type { Manifest } from "./manifest.ts";
@@ -65,7 +66,7 @@ function memberOf(value: JsonValue | undefined, segment: PathSegment): JsonValue
   return value !== undefined && isJsonObject(value) ? value[segment] : undefined;
 }
 
-/** A thing to put right in a manifest. */
+/** An error in a manifest. */
 export interface ManifestProblem {
   /** Where it is. */
   readonly path: readonly PathSegment[];
@@ -73,12 +74,12 @@ export interface ManifestProblem {
   readonly text: string;
 }
 
-/** Why an object was not applied, one line for each thing to put right, each with its file, line and field. */
+/** Why an object was not applied, one line for each error, each with its file, line and field. */
 export function applyProblems(manifest: Manifest, error: unknown): string[] {
   return objectProblems(manifest, error).map(({ path, text }) => `${manifest.at(path)}: ${text}`);
 }
 
-/** Why a server refused an object, by the fields to put right. */
+/** Why a server refused an object, by field. */
 export function objectProblems(manifest: Manifest, error: unknown): ManifestProblem[] {
   const causes = findStatusError(error)?.status.details?.causes ?? [];
   const fields = causes.filter(({ field }) => field !== undefined && field !== "<nil>" && field !== "");
@@ -159,7 +160,7 @@ function isOfAnother({ object }: Manifest, error: unknown): boolean {
   return isConflict(error) && Boolean(uid || resourceVersion);
 }
 
-/** Server-side apply tells of values of another type in words of the program it comes from. */
+/** Server-side apply reports values of another type with the type names of its Go code. */
 function wrongTypes(text: string): { readonly field: string; readonly what: string }[] {
   const got = /(?:&value\.valueUnstructured\{Value:(.*)\}|(\w+))$/.source;
   const found = text.matchAll(new RegExp(`(?<=^|\\s)(\\.[^\\s:]+): expected ([^,]+), got ${got}`, "gm"));
@@ -184,4 +185,33 @@ export function unknownFields(text: string): string[] {
     ...text.matchAll(/unknown field "([^"]+)"|(?<=^|[ ,(])((?:\.[\w-]+|\[[^\]]*\])+): field not declared in schema/g),
   ];
   return named.map(([, quoted, dotted]) => quoted ?? dotted ?? "");
+}
+
+/** Misspelled keywords in the schemas of an XRD, a line each. */
+export function definitionProblems(manifest: Manifest): string[] {
+  return keywordProblems(manifest.object).map(({ path, text }) => `${manifest.at(path)}: ${text}`);
+}
+
+/**
+ * Misspelled keywords in the schemas of an XRD. The API server cannot report them: an XRD holds its schemas as free-form objects, and
+ * they are dropped from the CRD that is made of it.
+ */
+export function keywordProblems(definition: KubeObject): ManifestProblem[] {
+  return schemasOf(definition).flatMap(({ schema, path }) =>
+    unknownKeywords(schema, path).map(({ path: at, closest }) => {
+      const advice = closest === undefined ? "check its name and indentation" : `did you mean ${closest}?`;
+      return { path: at, text: `${pathText(at)}: unknown schema keyword: ${advice}` };
+    }),
+  );
+}
+
+function schemasOf(object: KubeObject): { readonly schema: JsonValue; readonly path: readonly PathSegment[] }[] {
+  const spec = object["spec"] as JsonValue | undefined;
+  const versions = isJsonObject(spec) ? spec["versions"] : undefined;
+  if (!isJsonArray(versions)) return [];
+  return versions.flatMap((version, index) => {
+    const holder = isJsonObject(version) ? version["schema"] : undefined;
+    const schema = isJsonObject(holder) ? holder["openAPIV3Schema"] : undefined;
+    return schema === undefined ? [] : [{ schema, path: ["spec", "versions", index, "schema", "openAPIV3Schema"] }];
+  });
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { TestIo } from "../../test/test-io.ts";
 import { findManifests, isTestFile, listed, readManifests, skippedLine } from "./manifest.ts";
 
@@ -46,6 +46,15 @@ describe("the manifests of a folder", () => {
     assert.deepEqual(await found(files, [".hidden", "purlin.yaml", "a.test.yaml"]), [
       ...[".hidden/b.yaml", "purlin.yaml", "a.test.yaml"],
     ]);
+  });
+
+  test("are not golden files, which are beside tests", async () => {
+    const files = empty(
+      ...["tests/a.test.yaml", "tests/golden/b.yaml", "tests/goldens/deep/c.yaml", "tests/inputs/d.yaml"],
+      ...["golden/e.yaml", "xprin/xprin.yaml", "xprin/golden/f.yaml"],
+    );
+    assert.deepEqual(await found(files), ["golden/e.yaml", "tests/inputs/d.yaml"]);
+    assert.deepEqual(await found(files, ["tests/golden"]), ["tests/golden/b.yaml"], "unless they are named");
   });
 
   test("leave out folders that are named", async () => {

@@ -109,6 +109,8 @@ interface IgnoreRule {
 const endings = [".yaml", ".yml"];
 /** Files of `purlin test` and of xprin, which are not for an API server. */
 const testName = /(\.test|(^|_)xprin)\.ya?ml$/;
+/** Folders that hold nothing but golden files, where they are beside tests. */
+export const goldenFolder: RegExp = /^goldens?$/;
 /** What tools put beside manifests. */
 const skipped = new Set(["node_modules"]);
 
@@ -124,8 +126,8 @@ interface FindOptions {
 
 /**
  * The manifests that paths stand for, as the user would write them: a file is itself, a folder all YAML files in it and in
- * the folders below, by name. Hidden folders, node_modules, purlin.yaml, tests and what a .purlinignore lists are left out. A folder
- * without any is a mistake.
+ * the folders below, by name. Hidden folders, node_modules, purlin.yaml, tests with their golden files and what a .purlinignore lists are
+ * left out. A folder without any is a mistake.
  */
 export async function findManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<string[]> {
   const files: string[] = [];
@@ -176,13 +178,15 @@ async function filesBelow(folder: string, { root, io, options, rules: above }: S
   const rules = await readIgnoreFile(resolve(io.cwd, folder), above);
   const isIgnored = ignoring(rules);
   const entries = await readdir(resolve(io.cwd, folder), { withFileTypes: true });
+  const hasTests = options.tests !== true && entries.some(({ name }) => isTestFile(name));
   const files: string[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
     if (isIgnored(resolve(io.cwd, path), entry.isDirectory())) continue;
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;
-      if (!leftOut) files.push(...(await filesBelow(path, { root, io, options, rules })));
+      const isGolden = hasTests && goldenFolder.test(entry.name);
+      if (!leftOut && !isGolden) files.push(...(await filesBelow(path, { root, io, options, rules })));
     } else if (isManifest(entry.name, options)) {
       if (entry.isSymbolicLink()) await requireInside(root, path, io);
       files.push(path);

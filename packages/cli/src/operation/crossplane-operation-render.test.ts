@@ -2,10 +2,14 @@
 // The output of the real command for the same inputs, recorded by `npm run record -- operation-render`.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { startTestServer, type TestServer } from "@purlin/function-sdk/testing";
-import { operationDocuments, operationInputs, readOperationRenderCases } from "../../test/render-case.ts";
-import { scriptedFunction } from "../../test/scripted-function.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
+import {
+  operationDocuments,
+  operationInputs,
+  readOperationRenderCases,
+  scriptedFunction,
+} from "../../test/render-case.ts";
 import { runInProcess } from "../../test/test-io.ts";
 
 let server: TestServer;

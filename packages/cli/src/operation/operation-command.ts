@@ -6,15 +6,14 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { operationOf, type RenderedOperation, renderOperation } from "@purlin/operations/render";
 import { openCluster } from "../cluster/cluster-client.ts";
-import { printYaml } from "../files/yaml-file.ts";
+import { printDocuments, printYaml } from "../files/yaml-file.ts";
 import { readClientCertificates } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
-import { printData, readOutput } from "../options/data-output.ts";
-import { fetchersFor, printDocuments, resultDocuments, warn } from "../render/render-command.ts";
-import { only, readContext, readInputs, readRenderCommand } from "../render/render-files.ts";
-import { openFunctions } from "../render/render-functions.ts";
+import { documentFormats, listText, printData, readOutput } from "../options/data-output.ts";
+import { fetchersFor, only, readContext, readInputs, readRenderCommand } from "../render/render-files.ts";
+import { openFunctions, resultDocuments, warn } from "../render/render-functions.ts";
 import { UserError } from "../user-error.ts";
 import { endOf, pollMs, unfinishedText } from "./operation-state.ts";
 
@@ -80,6 +79,7 @@ function show(operation: KubeObject, format: string, io: Io): number {
 
 /** `purlin operation render OPERATION [FUNCTIONS]` */
 export async function render(input: CommandInput, io: Io): Promise<number> {
+  const output = readOutput(input, documentFormats);
   const [path = "", functionsPath = path] = input.args;
   const command = { ...readRenderCommand(input), functions: functionsPath };
   const isOperation = ({ object }: Manifest): boolean => object.apiVersion.startsWith("ops.crossplane.io/");
@@ -112,7 +112,8 @@ export async function render(input: CommandInput, io: Io): Promise<number> {
       timeoutMs: command.timeoutMs,
       signal: io.signal,
     });
-    io.stdout.write(printDocuments(documentsOf(rendered, input)));
+    const documents = documentsOf(rendered, input);
+    io.stdout.write(output === "json" ? listText(documents) : printDocuments(documents));
     return 0;
   } catch (error) {
     const { kind, metadata } = operation;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 
@@ -14,7 +14,7 @@ const documents = ({ stdout }: Outcome): Record<string, never>[] =>
 
 /** The commands of the guide that render. */
 const guide = readFileSync(new URL("../../../../docs/guide/operations.md", import.meta.url), "utf8");
-const [rotate = [], remediate = []] = [...guide.matchAll(/^\$ purlin operation render (.*)$/gm)].map(([, args = ""]) =>
+const [rotate = [], remediate = []] = [...guide.matchAll(/^npx purlin operation render (.*)$/gm)].map(([, args = ""]) =>
   args.split(" "),
 );
 
@@ -26,6 +26,12 @@ test("the guide renders the rotation of a Secret", async () => {
   assert.equal(operation?.["spec"], undefined);
   assert.equal(secret?.["data"]?.["previous-password"], "b2xk");
   assert.deepEqual(context?.["fields"], {});
+});
+
+test("--output json prints one List", async () => {
+  const { exitCode, stdout } = await render(...remediate, "--output", "json");
+  const { kind, items } = JSON.parse(stdout) as { readonly kind: string; readonly items: readonly { kind: string }[] };
+  assert.deepEqual([exitCode, kind, items.map((item) => item.kind)], [0, "List", ["Operation", "ConfigMap"]]);
 });
 
 test("the guide renders the repair of an unhealthy object", async () => {

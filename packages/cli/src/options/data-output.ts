@@ -26,6 +26,14 @@ export function printData(data: object, output: string, io: Io): undefined {
   io.stdout.write(output === "yaml" ? printYaml(data) : jsonText(data));
 }
 
+/** The formats of commands that print objects as documents. */
+export const documentFormats: readonly string[] = ["yaml", "json"];
+
+/** Objects as one List in JSON. */
+export function listText(items: readonly object[]): string {
+  return jsonText({ apiVersion: "v1", kind: "List", items });
+}
+
 /** What a command did to an object. */
 interface Action {
   readonly object: Pick<KubeObject, "apiVersion" | "kind" | "metadata">;

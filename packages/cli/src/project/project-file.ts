@@ -153,6 +153,11 @@ export function ownDataDir(input: CommandInput, io: Io): string {
   return namedDataDir(input, io) ?? resolve(io.cwd, defaultDataDir);
 }
 
+/** The folder that commands in another terminal find by themselves: that of purlin.yaml, or .purlin here. */
+export function usualDataDir(io: Io): string {
+  return readProjectFile(io).dataDir ?? resolve(io.cwd, defaultDataDir);
+}
+
 /** The folder of the control plane that a command talks to: as for `purlin up`, and then the nearest .purlin of a parent. */
 export function currentDataDir(input: CommandInput, io: Io): string {
   const named = namedDataDir(input, io);

@@ -2,10 +2,9 @@
 // The output of the real command for the same inputs, recorded by `npm run record -- render`.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { startTestServer, type TestServer } from "@purlin/function-sdk/testing";
-import { argumentsOf, documentsIn, filesOf, readRenderCases } from "../../test/render-case.ts";
-import { scriptedFunction } from "../../test/scripted-function.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { argumentsOf, documentsIn, filesOf, readRenderCases, scriptedFunction } from "../../test/render-case.ts";
 import { runInProcess } from "../../test/test-io.ts";
 
 let server: TestServer;

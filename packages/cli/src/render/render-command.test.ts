@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import {
   create,
   type FunctionHandler,
@@ -11,7 +12,6 @@ import {
   Struct,
 } from "@purlin/function-sdk";
 import { invokeToStable, newRequest, startTestServer } from "@purlin/function-sdk/testing";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 
@@ -179,6 +179,15 @@ test("-r adds results in their order, -c the context last, -x the input's spec",
   );
   assert.deepEqual(documents.at(-1)?.["fields"], { env: { tier: "dev" } });
   assert.equal(partOf(outcome, "spec")["size"], 3);
+});
+
+test("--output json prints the same objects as one List", async (t) => {
+  const inYaml = documentsOf(await render(t, compose, { args: ["-r", "-c"] }));
+  const outcome = await render(t, compose, { args: ["-r", "-c", "--output", "json"] });
+  assert.deepEqual(JSON.parse(outcome.stdout), { apiVersion: "v1", kind: "List", items: inYaml });
+  const other = await render(t, compose, { args: ["--output", "xml"] });
+  assert.deepEqual([other.exitCode, other.stdout], [2, ""]);
+  assert.match(other.stderr, /--output xml: expected yaml or json/);
 });
 
 test("the output of a render is the observed state of the next", async (t) => {

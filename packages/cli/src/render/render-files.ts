@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
+import {
+  createResourceFetcher,
+  createSchemaFetcher,
+  objectsReader,
+  openAPIDocuments,
+  type RequirementFetchers,
+} from "@purlin/function-runner";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
+import { readOpenAPI } from "../function-call/requirement-files.ts";
 import type { Io } from "../io.ts";
 import { findManifests, type Manifest, prepare } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
-import { UserError } from "../user-error.ts";
+import { textOf, UserError } from "../user-error.ts";
 
 /** Everything a render reads, with where it was written. */
 export interface RenderFiles {
@@ -204,4 +212,26 @@ function pair(text: string, flag: string): [string, string] {
   const at = text.indexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw new UserError(`${flag}: expected key=value, not "${text}"`, { exitCode: 2 });
+}
+
+/** Files answer what functions require; a kind without a file has no objects. Built-in kinds have their schemas. */
+export async function fetchersFor(
+  files: Pick<RenderFiles, "required">,
+  command: Pick<RenderCommand, "schemas">,
+  io: Io,
+): Promise<RequirementFetchers> {
+  const resources = createResourceFetcher(readerOf(files.required));
+  const documents = (await Promise.all(command.schemas.map((path) => readOpenAPI(path, io)))).flat();
+  return { resources, schema: createSchemaFetcher(openAPIDocuments({ documents })).schema };
+}
+
+function readerOf(manifests: readonly Manifest[]): ReturnType<typeof objectsReader> {
+  try {
+    return objectsReader(
+      manifests.map(({ object }) => object),
+      { unknownKinds: "empty" },
+    );
+  } catch (error) {
+    throw new UserError(`--required-resources: ${textOf(error)}`, { cause: error });
+  }
 }

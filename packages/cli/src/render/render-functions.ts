@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Rendered } from "@purlin/composition/render";
 import type { FunctionProcessesOptions } from "@purlin/function-process";
 import {
   createDevelopmentResolver,
@@ -18,6 +19,7 @@ import {
   settleRequirements,
   type TlsSource,
 } from "@purlin/function-runner";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   type ClientCertificates,
   developmentAdvice,
@@ -26,7 +28,8 @@ import {
   probeTarget,
 } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
-import { harmless } from "../terminal/harmless.ts";
+import { harmless, harmlessLine } from "../terminal/harmless.ts";
+import { createStyle } from "../terminal/style.ts";
 import {
   type FunctionFiles,
   isRevisionOf,
@@ -39,7 +42,7 @@ import {
 /** A running function has responded by then, and is not probed. */
 const probeAfterMs = 250;
 
-/** Who is merely slow gets the time to say so. */
+/** A slow function gets this time to respond. */
 const probeForMs = 20_000;
 
 /** Rejects, with what to do about it, when a function cannot be reached. */
@@ -210,4 +213,19 @@ function probeRevision(certificates: ClientCertificates | undefined, { signal, n
     const options = { tls, timeoutMs: probeForMs, signal, advice: revisionAdvice, names };
     await probeTarget(parseTarget(endpoint), options);
   };
+}
+
+/** Writes a warning to stderr. */
+export function warn(text: string, io: Io): void {
+  io.stderr.write(`${createStyle(io.stderr, io.env).faint("warning:")} ${harmlessLine(text)}\n`);
+}
+
+const apiVersion = "render.crossplane.io/v1beta1";
+
+/** The documents about a render itself: its results, and its context unless that is undefined. */
+export function resultDocuments(results: Rendered["results"], context: JsonObject | undefined): readonly JsonObject[] {
+  const documents: JsonObject[] = results.map(({ type, reason, message }) => ({
+    ...{ apiVersion, kind: "Result", severity: type, reason, message },
+  }));
+  return context === undefined ? documents : [...documents, { apiVersion, kind: "Context", fields: context }];
 }

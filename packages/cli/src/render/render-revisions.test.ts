@@ -2,10 +2,10 @@
 // Functions that a control plane runs: chosen among their FunctionRevisions, and called with mutual TLS.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { type FunctionHandler, response } from "@purlin/function-sdk";
 import { startTestServer, type TestServer } from "@purlin/function-sdk/testing";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess, type TestIoOptions } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 
@@ -15,7 +15,7 @@ const theirs = createAuthority({ commonName: "theirs" });
 const digest = `sha256:${"1".repeat(64)}`;
 
 let certificates: TempFolder;
-/** Functions by version, each of which tells its own in what it composes. */
+/** Functions by version, each of which composes a resource with its version. */
 const servers = new Map<string, TestServer>();
 
 function filesFor(folder: string, authority: typeof ours, usage: "server" | "client"): Record<string, string> {
@@ -28,7 +28,7 @@ function filesFor(folder: string, authority: typeof ours, usage: "server" | "cli
   };
 }
 
-const telling =
+const withVersion =
   (version: string): FunctionHandler =>
   (req, ctx) => {
     const rsp = ctx.to(req);
@@ -44,8 +44,8 @@ before(async () => {
     ...filesFor("stranger", theirs, "client"),
   });
   const secure = { insecure: false, tlsCertsDir: `${certificates.path}/server` };
-  for (const version of ["v1", "v2"]) servers.set(version, await startTestServer(telling(version), secure));
-  servers.set("plain", await startTestServer(telling("plain")));
+  for (const version of ["v1", "v2"]) servers.set(version, await startTestServer(withVersion(version), secure));
+  servers.set("plain", await startTestServer(withVersion("plain")));
 });
 after(async () => {
   for (const server of servers.values()) await server.stop(0);

@@ -147,7 +147,7 @@ export const resume: Steer = steering(async ({ client, rollout, name }) => {
   const token = textAt(rollout, ["status", "pauseToken"]);
   const annotations = token === undefined ? {} : { [rolloutAnnotations.resume]: token };
   await patchRollout(client, name, { metadata: { annotations }, spec: { paused: false } });
-  return `FunctionRollout "${name}" goes on`;
+  return `FunctionRollout "${name}" continues`;
 });
 
 /** `purlin rollout approve NAME [--step STEP]` */

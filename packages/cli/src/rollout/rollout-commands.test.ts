@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
@@ -10,7 +11,6 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { functionCrds } from "@purlin/package-manager";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { run } from "../run.ts";
@@ -174,7 +174,7 @@ test("pause and resume set spec.paused; resume after a failed gate names the pau
   );
   assert.equal(await read("steered", "spec", "paused"), true);
   assert.match((await purlin("status", "steered")).stdout, /purlin rollout approve steered\n$/);
-  assert.equal((await purlin("resume", "steered")).stdout, 'FunctionRollout "steered" goes on\n');
+  assert.equal((await purlin("resume", "steered")).stdout, 'FunctionRollout "steered" continues\n');
   assert.equal(await read("steered", "spec", "paused"), false);
   assert.equal(await read("steered", "metadata", "annotations", "pkg.crossplane.io/rollout-resume"), "2-7");
   await setStatus("steered", { awaitingApproval: null });

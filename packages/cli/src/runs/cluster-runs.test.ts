@@ -5,15 +5,17 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { serveRuns } from "@purlin/control-plane";
 import { create, Resource, RunFunctionRequest, RunFunctionResponse, State, Struct } from "@purlin/function-protocol";
+import { eventually } from "@purlin/kube-controller/testing";
 import { forbidden, notFound } from "@purlin/kube-objects/errors";
 import { openRunStore, type RunRecord } from "@purlin/run-store";
-import { tempFolder } from "../../test/temp-folder.ts";
-import { type Outcome, runInProcess } from "../../test/test-io.ts";
+import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
+import { run } from "../run.ts";
 
 interface Cluster extends AsyncDisposable {
-  /** What the API server was asked. */
+  /** The requests to the API server. */
   readonly asked: string[];
   purlin(...args: readonly string[]): Promise<Outcome>;
 }
@@ -51,9 +53,7 @@ async function startCluster({ service = "", replicas = 1, direct = 404, leads = 
       const refused = direct === 404 ? notFound(services, "") : forbidden(services, "", "no rights on this path");
       return json(direct, refused.status);
     }
-    if (service === "" || !url.startsWith(proxyOf(service))) {
-      return json(404, notFound(services, "purlin-runs").status);
-    }
+    if (service === "" || !url.startsWith(proxyOf(service))) return json(404, notFound(services, "purlin-runs").status);
     const replica = addresses.shift() ?? "";
     addresses.push(replica);
     const forwarded = await fetch(`http://${replica}${url.slice(proxyOf(service).length)}`);
@@ -148,4 +148,43 @@ test("while no replica leads, the command ends with what they say", async () => 
   await using cluster = await startCluster({ service: usual, replicas: 2, leads: false });
   const { exitCode, stderr } = await cluster.purlin("runs", "ls");
   assert.deepEqual([exitCode, stderr], [1, "error: this replica does not lead: another one records runs\n"]);
+});
+
+test("runs follow continues when the control plane is back, and repeats no warning", async () => {
+  using folder = tempFolder();
+  using store = openRunStore({ directory: folder.path });
+  let asked = 0;
+  const api = createServer(({ url = "" }, response) => {
+    const json = (body: object): void => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    };
+    if (url.startsWith("/version")) return json({ gitVersion: "v1.36.0" });
+    asked += 1;
+    // The first request finds what is there before; the third and fourth get no answer.
+    if (asked === 3 || asked === 4) return void response.socket?.destroy();
+    if (asked === 5) {
+      store.record(record());
+      store.flush();
+    }
+    json({ items: store.reader.list(), problem: "disk full", dropped: 2 });
+  });
+  await once(api.listen(0, "127.0.0.1"), "listening");
+  folder.write("kubeconfig", kubeconfig(`http://127.0.0.1:${(api.address() as AddressInfo).port}`));
+  const stopping = new AbortController();
+  const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
+  try {
+    const following = run(["runs", "follow", "--kubeconfig", "kubeconfig"], io).catch(() => undefined);
+    await eventually("the run is printed", () => io.stdout.text.includes("App/default/shop"));
+    stopping.abort();
+    await following;
+    const lines = io.stderr.text.split("\n");
+    const counted = (part: string): number => lines.filter((line) => line.includes(part)).length;
+    assert.equal(counted("warning: runs are no longer recorded: disk full"), 1);
+    assert.equal(counted("note: 2 runs were not recorded"), 1);
+    assert.match(io.stderr.text, /^warning: cannot read runs: .*: trying again$/m);
+    assert.deepEqual([counted("trying again"), counted("internal error")], [1, 0]);
+  } finally {
+    api.close();
+    api.closeAllConnections();
+  }
 });

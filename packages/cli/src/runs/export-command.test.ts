@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { Run } from "@purlin/run-store";
-import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
+import { recordedRun, recordedStep } from "../../test/recorded-runs.ts";
 import { exportedFiles } from "./export-command.ts";
 
 const exported = (run: Run, definitions: readonly JsonObject[] = []): Readonly<Record<string, readonly JsonValue[]>> =>
@@ -46,6 +46,14 @@ test("a run without its surroundings is a case with the composite resource and t
       cases: [{ name: "as recorded", expect: { resources: { only: [] }, conditions: [] } }],
     },
   });
+});
+
+test("a Function of which no package was recorded runs from a source that its author adds", () => {
+  const run = recordedRun({ steps: [recordedStep("compose", { package: "", response: desiring({}) })] });
+  const annotations = { "purlin.dev/source": "function-compose.ts" };
+  assert.deepEqual(exported(run)["functions.yaml"], [
+    { apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata: { name: "function-compose", annotations } },
+  ]);
 });
 
 test("definitions, the revision and Functions of the control plane are fixtures", () => {

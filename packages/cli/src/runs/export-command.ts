@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { crossplaneAnnotations } from "@purlin/composition";
 import type { State } from "@purlin/function-protocol";
+import { developmentAnnotations } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
@@ -32,6 +33,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
       await replaceFile(join(target, name), textOf(documents));
     }
     io.stdout.write(`${harmlessLine(found.id)}: ${files.size} files in ${target}\n`);
+    for (const name of withoutPackage(files.get("functions.yaml") ?? []))
+      io.stderr.write(
+        `warning: the package of ${harmlessLine(name)} was not recorded: set spec.package or ${developmentAnnotations.source} in ${join(target, "functions.yaml")}\n`,
+      );
   }
 }
 
@@ -206,7 +211,10 @@ function functionsOf({ steps }: Run, definitions: readonly JsonObject[]): readon
     );
     const pkg = steps.find((step) => step.function === name)?.package ?? "";
     const type = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
-    if (known === undefined) return { ...type, metadata: { name }, spec: { package: pkg } };
+    if (known === undefined && pkg !== "") return { ...type, metadata: { name }, spec: { package: pkg } };
+    // A pipeline inspector does not name packages: the case is complete once the source is there.
+    if (known === undefined)
+      return { ...type, metadata: { name, annotations: { [developmentAnnotations.source]: `${name}.ts` } } };
     const { annotations } = known["metadata"] as JsonObject;
     const { spec } = known;
     // A function that runs from a source file has no package.
@@ -215,6 +223,15 @@ function functionsOf({ steps }: Run, definitions: readonly JsonObject[]): readon
       metadata: { name, ...(annotations !== undefined && { annotations }) },
       ...(spec !== undefined && { spec }),
     };
+  });
+}
+
+/** The names of Functions of which neither package nor source is known. */
+function withoutPackage(functions: readonly JsonValue[]): readonly string[] {
+  return (functions as readonly KubeObject[]).flatMap(({ metadata, spec }) => {
+    const { name = "", annotations } = metadata;
+    const isMadeUp = annotations?.[developmentAnnotations.source] === `${name}.ts`;
+    return spec === undefined && isMadeUp ? [name] : [];
   });
 }
 

@@ -25,18 +25,17 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
   const [file = ""] = input.args;
   const text = await asInput(() => readText(file, io, { what: "file", maxBytes }));
   // What a file has is wanted, however old it is.
-  using store = openImport(input, io, { maxAgeMs: Number.POSITIVE_INFINITY });
+  using store = openImport(input, io, { bounds: { maxAgeMs: Number.POSITIVE_INFINITY } });
   let count = 0;
   const runs = new InspectedRuns((record) => {
     store.record(record);
     if (++count % batch === 0) store.flush();
   });
-  for (const [index, line] of text.split("\n").entries()) {
-    if (line.trim() === "") continue;
+  for (const { line, number } of filledLines(text)) {
     try {
-      take(line, runs);
+      importLine(line, runs);
     } catch (error) {
-      throw new UserError(`${file}:${index + 1}: not a message of a pipeline inspector: ${textOf(error)}`, {
+      throw new UserError(`${file}:${number}: not a message of a pipeline inspector: ${textOf(error)}`, {
         cause: error,
         exitCode: 2,
       });
@@ -44,12 +43,25 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
   }
   runs.end();
   store.flush();
+  refuseProblem(store);
   if (output !== "text")
     return printData({ apiVersion: "cli.purlin.dev/v1", kind: "ImportReport", recorded: count }, output, io);
   io.stdout.write(`${count} runs recorded\n`);
 }
 
-function take(text: string, runs: InspectedRuns): void {
+/** The lines of a text that are not blank, with their numbers. Not all at once: a file may have nothing but line breaks. */
+function* filledLines(text: string): Generator<{ readonly line: string; readonly number: number }> {
+  for (let start = 0, number = 1; start < text.length; number++) {
+    const found = text.indexOf("\n", start);
+    const end = found < 0 ? text.length : found;
+    const line = text.slice(start, end);
+    if (line.trim() !== "") yield { line, number };
+    start = end + 1;
+  }
+}
+
+/** Adds the message of a line to the runs. Throws when it is not one of a pipeline inspector. */
+export function importLine(text: string, runs: InspectedRuns): void {
   const line: unknown = JSON.parse(text);
   if (!isJsonObject(line as never)) throw new Error("expected a JSON object");
   const { meta: stepMeta, request, response, error = "" } = withoutEnvelope(line as Line);
@@ -83,7 +95,9 @@ export async function listen(input: CommandInput, io: Io): Promise<undefined> {
   const socket = resolve(io.cwd, textOption(input, "socket") ?? "");
   if (statSync(socket, { throwIfNoEntry: false })?.isSocket() === false)
     throw new UserError(`--socket ${socket}: it exists and is not a socket: choose another path`, { exitCode: 2 });
-  using store = openImport(input, io);
+  let stop = (): void => {};
+  // A listener that records nothing must not look as if it did.
+  using store = openImport(input, io, { onWarning: () => stop() });
   const runs = new InspectedRuns((record) => {
     store.record(record);
     const { outcome, xr } = record;
@@ -105,21 +119,30 @@ export async function listen(input: CommandInput, io: Io): Promise<undefined> {
   line({ listening: socket }, `listening on ${socket}`);
   const timer = setInterval(() => runs.endBefore(Date.now() - quietMs), quietMs / 2);
   await new Promise<void>((end) => {
-    if (io.signal.aborted) end();
+    stop = end;
+    if (io.signal.aborted || store.stats.problem !== undefined) end();
     io.signal.addEventListener("abort", () => end(), { once: true });
   });
   clearInterval(timer);
   runs.end();
+  store.flush();
+  refuseProblem(store);
+}
+
+/** Throws a UserError if runs were lost because the store cannot be written to. */
+function refuseProblem({ directory, stats: { problem } }: RunStore): void {
+  if (problem === undefined) return;
+  throw new UserError(`--recorder-dir ${directory}: runs were not recorded: ${problem}`);
 }
 
 /** The store of --recorder-dir, for writing. */
 export function openImport(
   input: CommandInput,
   io: Io,
-  bounds: Parameters<typeof openRunStore>[0]["bounds"] = {},
+  options: Pick<Parameters<typeof openRunStore>[0], "bounds" | "onWarning"> = {},
 ): RunStore {
   const directory = resolve(io.cwd, textOption(input, "recorderDir") ?? "");
-  const store = openRunStore({ directory, redact: listOption(input, "redact"), bounds });
+  const store = openRunStore({ directory, redact: listOption(input, "redact"), ...options });
   const { problem } = store.stats;
   if (problem === undefined) return store;
   throw new UserError(`--recorder-dir ${directory}: cannot record runs: ${problem}`);

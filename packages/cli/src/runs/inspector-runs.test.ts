@@ -2,9 +2,13 @@
 // Runs that come from a pipeline inspector: over its socket, and from a file.
 
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { readdirSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import {
   create,
   inspector,
@@ -18,7 +22,6 @@ import {
   toJson,
 } from "@purlin/function-protocol";
 import { createInspectorSink } from "@purlin/function-runner";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
 
@@ -111,6 +114,11 @@ test("runs listen records what a control plane sends to its inspector, without s
   assert.ok(!shown.stdout.includes(canary));
   const blamed = await purlin("runs", "blame", "App/shop", "map", "data.text");
   assert.match(blamed.stdout, /map +data\.text +"hello" +step-0 +fn/);
+  const exported = await purlin("runs", "export", "App/shop", "-o", "case");
+  assert.match(
+    exported.stderr,
+    /^warning: the package of fn was not recorded: set spec\.package or purlin\.dev\/source in .*functions\.yaml\n$/,
+  );
   const replayed = await purlin("runs", "replay", "App/shop");
   assert.deepEqual([replayed.exitCode, /specify the function with --with/.test(replayed.stderr)], [2, true]);
 });
@@ -135,6 +143,65 @@ test("runs listen prints a document in each line with -o json", async () => {
     lines.map((line) => JSON.parse(line)),
     [{ listening: join(folder.path, "inspector.sock") }, { recorded, outcome: "composed" }],
   );
+});
+
+test("runs listen leaves the socket of another process alone, and replaces one that is left over", async () => {
+  using folder = tempFolder();
+  const argv = ["runs", "listen", "--socket", "inspector.sock", "--recorder-dir", "runs"];
+  const stopping = new AbortController();
+  const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
+  const listening = run(argv, io);
+  while (!io.stdout.text.includes("listening")) await new Promise((resolve) => setTimeout(resolve, 10));
+  const second = await runInProcess(argv, { cwd: folder.path });
+  assert.equal(second.exitCode, 1);
+  assert.match(
+    second.stderr,
+    /^error: --socket .*inspector\.sock: cannot listen: another process serves this socket\n$/,
+  );
+  stopping.abort();
+  assert.equal(await listening, 0);
+  const left = createServer().listen(join(folder.path, "left.sock"));
+  await once(left, "listening");
+  // Closing removes the file: a process that was killed leaves it.
+  renameSync(join(folder.path, "left.sock"), join(folder.path, "inspector.sock"));
+  await new Promise((resolve) => left.close(resolve));
+  const again = new TestIo({ cwd: folder.path, signal: AbortSignal.abort() });
+  assert.equal(await run(argv, again), 0, again.stderr.text);
+});
+
+/** A store in which no run can be stored. */
+async function fullStore(folder: string): Promise<void> {
+  writeFileSync(join(folder, "none.jsonl"), "");
+  await runInProcess(["runs", "import", "none.jsonl", "--recorder-dir", "runs"], { cwd: folder });
+  using database = new DatabaseSync(join(folder, "runs", "runs.db"));
+  database.exec("CREATE TRIGGER full BEFORE INSERT ON run BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+}
+
+test("a store that is full fails runs import, and ends runs listen", async () => {
+  using folder = tempFolder();
+  await fullStore(folder.path);
+  const meta = metaOf("one", 0);
+  const messages = [
+    { meta: toJson(inspector.StepMeta, meta), request: toJson(Request, requestOf("hello")) },
+    { meta: toJson(inspector.StepMeta, meta), response: toJson(RunFunctionResponse, responseOf("hello")) },
+  ];
+  writeFileSync(join(folder.path, "good.jsonl"), messages.map((one) => JSON.stringify(one)).join("\n"));
+  const imported = await runInProcess(["runs", "import", "good.jsonl", "--recorder-dir", "runs"], { cwd: folder.path });
+  assert.deepEqual([imported.exitCode, imported.stdout], [1, ""]);
+  const text = /^error: --recorder-dir .*runs: runs were not recorded: database or disk is full\n$/;
+  assert.match(imported.stderr, text);
+
+  const io = new TestIo({ cwd: folder.path });
+  const listening = run(["runs", "listen", "--socket", "inspector.sock", "--recorder-dir", "runs"], io);
+  while (!io.stdout.text.includes("listening")) await new Promise((resolve) => setTimeout(resolve, 10));
+  const sink = createInspectorSink(join(folder.path, "inspector.sock"), { timeoutMs: 10_000 });
+  for (const trace of ["one", "two"]) {
+    await sink.request({ meta: metaOf(trace, 0), target, request: requestOf(trace) });
+    await sink.response({ meta: metaOf(trace, 0), target, response: responseOf(trace) });
+  }
+  sink.close();
+  assert.equal(await listening, 1);
+  assert.match(io.stderr.text, text);
 });
 
 test("runs import records a file of messages, and names the line that is not one", async () => {

@@ -6,7 +6,7 @@ import type { KubeReader } from "@purlin/kube-client";
 import { notFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
+import { recordedRun, recordedStep } from "../../test/recorded-runs.ts";
 import { liveFields } from "./blame-command.ts";
 
 const box = (more: JsonObject, metadata: JsonObject = {}): JsonObject => ({

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { findStatusError } from "@purlin/kube-objects/errors";
 import { humanDuration } from "@purlin/kube-objects/object";
 import type { RunFilter, RunSummary } from "@purlin/run-store";
 import type { Io } from "../io.ts";
@@ -7,7 +8,7 @@ import { type CommandInput, isSet, parseDuration, textOption } from "../options/
 import { printData, readOutput } from "../options/data-output.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/screen.ts";
-import { UserError } from "../user-error.ts";
+import { textOf, UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";
 
 /** The columns of a list of runs. */
@@ -37,7 +38,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 
 const pollMs = 1000;
 
-/** `purlin runs follow [TYPE/NAME]`: prints each run when it is recorded, until Ctrl-C; with -o json a document in each line. */
+/**
+ * `purlin runs follow [TYPE/NAME]`: prints each run when it is recorded, until Ctrl-C; with -o json a document in each line. A control
+ * plane that cannot be reached for a while is asked again.
+ */
 export async function follow(input: CommandInput, io: Io): Promise<undefined> {
   const isJson = readOutput(input, ["table", "json"]) === "json";
   await using runs = await openRuns(input, io);
@@ -49,12 +53,29 @@ export async function follow(input: CommandInput, io: Io): Promise<undefined> {
       : append(found.map((one) => runRow(one, Date.now())));
   if (!isJson) io.stdout.write(append([runColumns]));
   let [after] = (await runs.list({ ...filter, limit: 1 })).map(({ id }) => id);
+  let isAway = false;
   while (!io.signal.aborted) {
-    const news = await runs.list({ ...filter, after });
-    io.stdout.write(print(news.toReversed()));
-    after = news[0]?.id ?? after;
+    try {
+      const news = await runs.list({ ...filter, after });
+      isAway = false;
+      io.stdout.write(print(news.toReversed()));
+      after = news[0]?.id ?? after;
+    } catch (error) {
+      if (io.signal.aborted || !isPassing(error)) throw error;
+      if (!isAway) io.stderr.write(`warning: cannot read runs: ${harmlessLine(textOf(error))}: trying again\n`);
+      isAway = true;
+    }
     await pause(pollMs, io.signal);
   }
+}
+
+/** Whether a control plane is asked again: it stops, starts or is overloaded. */
+function isPassing(error: unknown): boolean {
+  const status = findStatusError(error)?.status.code;
+  if (status !== undefined) return status >= 500 || status === 429;
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  // Those of the system, such as ECONNREFUSED.
+  return typeof code === "string" && /^E[A-Z]+$/.test(code);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

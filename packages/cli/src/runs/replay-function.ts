@@ -134,7 +134,7 @@ function openAddress({ endpoint, security, revisionName = endpoint }: FunctionAd
 async function openFile(file: string, { input, io }: Opening): Promise<ReplayFunction> {
   const execArgv = isSet(input, "inspectBrk") ? ["--inspect-brk=127.0.0.1:0"] : [];
   const flags = ["--address=127.0.0.1:0", "--insecure", "--metrics-address="];
-  const child = fork(workerProgram, [resolve(io.cwd, file), ...flags], {
+  const child = fork(workerProgram(), [resolve(io.cwd, file), ...flags], {
     cwd: io.cwd,
     execArgv,
     env: { ...io.env },

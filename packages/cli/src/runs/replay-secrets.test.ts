@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import {
   create,
   encode,
@@ -15,8 +16,7 @@ import {
 import { notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { openRunStore, type Run, readStoreMark } from "@purlin/run-store";
-import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { recordedRun, recordedStep } from "../../test/recorded-runs.ts";
 import { TestIo } from "../../test/test-io.ts";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { comparable, restoreSecrets, storeMark } from "./replay-command.ts";

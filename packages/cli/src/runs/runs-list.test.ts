@@ -2,7 +2,7 @@
 // What `purlin runs ls` and `purlin runs blame` print of runs in a folder.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type RecordedFolder, recordedFolder } from "../../test/recorded-folder.ts";
+import { type RecordedFolder, recordedFolder } from "../../test/recorded-runs.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 
 let folder: RecordedFolder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { resolve } from "node:path";
-import { isNotFound } from "@purlin/kube-objects/errors";
+import type { KubeClient } from "@purlin/kube-client";
+import { findStatusError, isForbidden, isNotFound } from "@purlin/kube-objects/errors";
 import {
   inflateRun,
   queryOf,
@@ -10,14 +10,14 @@ import {
   type RunFilter,
   type RunSummary,
   readRunStore,
+  recorderWaits,
   runsPath,
 } from "@purlin/run-store";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
-import type { Io } from "../io.ts";
+import { eachOnce, type Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { createRunsAsker } from "./ask-runs.ts";
 
 /** Where a command reads runs: from a control plane, or from the folder of a recorder. */
 export interface RunsSource extends AsyncDisposable {
@@ -53,6 +53,7 @@ async function newestOf(source: RunsSource, name: string): Promise<string> {
 function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {
   const service = textOption(input, "recorderService");
   const ask = createRunsAsker(cluster.client, { signal: io.signal, service });
+  const say = eachOnce((text) => void io.stderr.write(`${text}\n`));
   return {
     cluster,
     async list(filter) {
@@ -61,8 +62,8 @@ function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {
         throw error;
       });
       const { items, problem, dropped } = answer as RunList;
-      if (dropped > 0) io.stderr.write(`note: ${dropped} runs were not recorded, because too many came at once\n`);
-      if (problem !== null) io.stderr.write(`warning: runs are no longer recorded: ${problem}\n`);
+      if (dropped > 0) say(`note: ${dropped} runs were not recorded, because too many came at once`);
+      if (problem !== null) say(`warning: runs are no longer recorded: ${problem}`);
       return items;
     },
     async get(id) {
@@ -93,13 +94,16 @@ function noSuchRun(id: string): UserError {
 }
 
 function fromFolder(folder: string, namespace: string | undefined): RunsSource {
-  const reader = openFolder(folder);
+  const reader = fromStore(folder, () => readRunStore(folder));
   return {
-    list: async (filter) => reader.list(filter),
+    list: async (filter) => fromStore(folder, () => reader.list(filter)),
     async get(id) {
-      const document = reader.get(id);
-      if (document === undefined) throw noSuchRun(id);
-      return inflateRun(document);
+      const run = fromStore(folder, () => {
+        const document = reader.get(id);
+        return document && inflateRun(document);
+      });
+      if (run === undefined) throw noSuchRun(id);
+      return run;
     },
     filterFor: async (words) => filterOfWords(words, namespace),
     async [Symbol.asyncDispose]() {
@@ -108,9 +112,9 @@ function fromFolder(folder: string, namespace: string | undefined): RunsSource {
   };
 }
 
-function openFolder(folder: string): ReturnType<typeof readRunStore> {
+function fromStore<T>(folder: string, read: () => T): T {
   try {
-    return readRunStore(folder);
+    return read();
   } catch (error) {
     throw new UserError(`--recorder-dir ${folder}: cannot read runs: ${textOf(error)}`, { cause: error });
   }
@@ -145,4 +149,68 @@ function filterOfWords(words: readonly string[], namespace: string | undefined):
   const [type = "", name] = words.length === 1 ? (words[0] ?? "").split("/") : words;
   const [kind, ...group] = type.split(".");
   return { kind, ...(group.length > 0 && { group: group.join(".") }), name, namespace };
+}
+
+/** Reads a document about recorded runs: their list at {@link runsPath}, or one of them below it. */
+export type AskRuns = (path: string, query?: Readonly<Record<string, string>>) => Promise<unknown>;
+
+/** The Service of a control plane on a cluster, unless --recorder-service names another. */
+export const defaultRecorderService = "crossplane-system/purlin-runs:runs";
+
+/** With two replicas one of a million reads meets the other one so often. */
+const replicaTries = 20;
+
+/**
+ * Asks the API server itself, which serves the runs of `purlin up`. Where it does not know the path, or may not say whether it does,
+ * asks `purlin start` through the API server's service proxy. Throws the 404 of the Service when there is none.
+ */
+export function createRunsAsker(
+  client: KubeClient,
+  { signal, service = defaultRecorderService }: { readonly signal: AbortSignal; readonly service?: string | undefined },
+): AskRuns {
+  const proxy = proxyPath(service);
+  const get = (path: string, query: Readonly<Record<string, string>>): Promise<unknown> =>
+    client.raw({ method: "GET", path, query, signal });
+  let base: string | undefined;
+  return async (path, query = {}) => {
+    if (base !== undefined) return await fromReplica(() => get(`${base}${path}`, query));
+    try {
+      const answer = await get(path, query);
+      base = "";
+      return answer;
+    } catch (error) {
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      // The run may be unknown here: the list says whether runs are served at all.
+      if (path !== runsPath && (await isServed(get))) throw error;
+    }
+    const answer = await fromReplica(() => get(`${proxy}${path}`, query));
+    base = proxy;
+    return answer;
+  };
+}
+
+function isServed(get: (path: string, query: Readonly<Record<string, string>>) => Promise<unknown>): Promise<boolean> {
+  return get(runsPath, { limit: "1" }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The API server picks any replica of the Service, and only the leader answers. */
+async function fromReplica(ask: () => Promise<unknown>): Promise<unknown> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === replicaTries || findStatusError(error)?.status.message !== recorderWaits) throw error;
+    }
+  }
+}
+
+function proxyPath(service: string): string {
+  const [, namespace, name, port] = /^(?:([a-z0-9-]+)\/)?([a-z0-9-]+)(?::([a-z0-9-]+))?$/.exec(service) ?? [];
+  if (name === undefined) {
+    throw new UserError(`--recorder-service: expected [NAMESPACE/]NAME[:PORT], not "${service}"`, { exitCode: 2 });
+  }
+  return `/api/v1/namespaces/${namespace ?? "crossplane-system"}/services/${name}:${port ?? "runs"}/proxy`;
 }

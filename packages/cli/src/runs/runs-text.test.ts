@@ -2,7 +2,7 @@
 // What `purlin runs show` and `purlin runs diff` print of runs in a folder.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { desired, type RecordedFolder, recordedFolder } from "../../test/recorded-folder.ts";
+import { desired, type RecordedFolder, recordedFolder } from "../../test/recorded-runs.ts";
 import { type Outcome, runInProcess, type TestIoOptions } from "../../test/test-io.ts";
 
 let folder: RecordedFolder;
@@ -106,6 +106,13 @@ describe("runs show", () => {
       "    size: s",
       '    "n": 1',
     ]);
+    const both = lines(await purlin(["show", idOf(1), "--desired", "-o", "json"])).join("\n");
+    assert.deepEqual(
+      (JSON.parse(both) as object[]).map((one) => Object.keys(one)),
+      [["box"], ["box", "extra"]],
+    );
+    const separate = lines(await purlin(["show", idOf(1), "--desired"]));
+    assert.equal(separate.filter((line) => line === "---").length, 1);
     const two = await purlin(["show", idOf(0), "--request", "--desired"]);
     assert.deepEqual([two.exitCode, two.stderr], [2, "error: --request and --desired: specify one of them\n"]);
   });

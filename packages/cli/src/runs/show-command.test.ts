@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunSummary } from "@purlin/run-store";
-import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
+import { recordedRun, recordedStep } from "../../test/recorded-runs.ts";
 import { runColumns, runRow } from "./ls-command.ts";
-import { changeText, revisionText, shortJson, stepsOf } from "./show-command.ts";
+import { changeText, changeTexts, revisionText, shortJson, stepsOf } from "./show-command.ts";
 
 test("a step is found by its name or position", () => {
   const run = recordedRun({ steps: [recordedStep("compose", { index: 0 }), recordedStep("ready", { index: 1 })] });
@@ -34,6 +34,18 @@ test("a change of a field: new, gone or another value", () => {
     changeText({ path: "spec.a", before: null, after: 9007199254740993n } as never),
     "~ spec.a: null -> 9007199254740993",
   );
+});
+
+test("who owns which field is one line", () => {
+  const changes = [
+    { path: "metadata.managedFields[0].time", after: "t" },
+    { path: "metadata.name", after: "a" },
+    { path: "metadata.managedFields[1].manager", after: "m" },
+  ];
+  assert.deepEqual(changeTexts(changes as never), [
+    '+ metadata.name: "a"',
+    "~ metadata.managedFields (2 fields, see -o json)",
+  ]);
 });
 
 test("a value of more than 120 characters is cut", () => {

@@ -34,11 +34,23 @@ export async function show(input: CommandInput, io: Io): Promise<undefined> {
   };
   const [view] = views;
   if (view !== undefined) {
-    for (const step of steps) write(viewOf(step, view));
+    io.stdout.write(
+      messagesText(
+        steps.map((step) => viewOf(step, view)),
+        output,
+      ),
+    );
     return;
   }
   if (output !== "text") write(runJson({ ...found, steps }));
   else io.stdout.write(`${runText(found, steps, createStyle(io.stdout, io.env)).join("\n")}\n`);
+}
+
+/** Messages of steps: one document, as JSON a list if there are several, as YAML one after the other. */
+function messagesText(messages: readonly JsonValue[], output: string): string {
+  if (output !== "json") return messages.map((message) => printYaml(message)).join("---\n");
+  const [only = null] = messages;
+  return jsonText(messages.length === 1 ? only : [...messages]);
 }
 
 /** The steps of a run, or the one that is asked for by name or position. Throws a UserError when there is no such step. */
@@ -184,8 +196,18 @@ function textOf(differences: readonly Difference[]): string[] {
   if (differences.length === 0) return ["  no difference"];
   return differences.flatMap(({ what, changes }) => [
     `  ${harmlessLine(what)}`,
-    ...changes.map((change) => `    ${harmlessLine(changeText(change))}`),
+    ...changeTexts(changes).map((line) => `    ${harmlessLine(line)}`),
   ]);
+}
+
+const ownership = "metadata.managedFields";
+
+/** A line for each field. Who owns which field is one line: every write changes dozens of them. */
+export function changeTexts(changes: Difference["changes"]): string[] {
+  const isOwnership = ({ path }: FieldChange): boolean => path.startsWith(ownership);
+  const owned = changes.filter(isOwnership).length;
+  const texts = changes.filter((change) => !isOwnership(change)).map(changeText);
+  return owned === 0 ? texts : [...texts, `~ ${ownership} (${owned} fields, see -o json)`];
 }
 
 function differing(before: ReadonlyMap<string, JsonValue>, after: ReadonlyMap<string, JsonValue>): Difference[] {

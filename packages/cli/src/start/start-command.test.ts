@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { leaderLeaseName } from "@purlin/control-plane";
 import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
@@ -16,7 +17,6 @@ import {
   pushPackage,
   startRegistry,
 } from "@purlin/oci";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
 
@@ -247,7 +247,7 @@ test("it waits while another process is the leader, logs that, and takes over wh
   const { health } = await started.said("serving");
   assert.equal((await fetch(`http://${health}/readyz`)).status, 200, "a replica that waits is ready");
   const { items } = await users.list({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" });
-  assert.deepEqual(items, [], "who does not lead changes nothing");
+  assert.deepEqual(items, [], "a replica that does not lead changes nothing");
   const held = await users.get(leaseType, lease);
   await users.update({ ...held, spec: { ...leaseSpecOf(held), holderIdentity: "", leaseDurationSeconds: 1 } });
   await started.said("all controllers run");

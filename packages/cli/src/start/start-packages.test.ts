@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, statSync }
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "@purlin/base";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { TestIo } from "../../test/test-io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
@@ -32,7 +32,7 @@ const defaults = {
 const rows: Readonly<Record<string, { reason: string; options?: CommandInput["options"]; want: object }>> = {
   Nothing: { reason: "as Crossplane does it", want: {} },
   Flags: {
-    reason: "what is said is done",
+    reason: "settings of the command line take effect",
     options: {
       packageRuntime: "Function=External",
       serviceAccount: "mine",
@@ -67,7 +67,7 @@ const rows: Readonly<Record<string, { reason: string; options?: CommandInput["op
     want: { dependencyVersions: "upgrade" },
   },
   Downgrades: {
-    reason: "who may fall may rise",
+    reason: "a setting that can be lowered can be raised",
     options: { enableDependencyVersionDowngrades: true },
     want: { dependencyVersions: "downgrade" },
   },

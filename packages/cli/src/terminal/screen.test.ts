@@ -87,7 +87,7 @@ test("what does not fit on the screen is cut, so that it can be erased", () => {
   assert.deepEqual(lines(), ["done"]);
 });
 
-test("a line that is too long goes on below where its text began", () => {
+test("a line that is too long continues below where its text began", () => {
   const { sink, lines } = terminal(24, 20);
   const screen = createScreen(sink);
   screen.draw(["   │   Synced: a rather long reason", "├─ XApp with-a-name-that-never-ends-at-all", "short"]);

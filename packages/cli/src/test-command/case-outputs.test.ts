@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { tempFolder } from "../../test/temp-folder.ts";
-import { testCase } from "../../test/test-case.ts";
-import { asRendered, CaseOutputs, documents, WaitsForAnother, writeOutputs } from "./case-outputs.ts";
+import { testCase } from "../../test/case-state.ts";
+import { asRendered, CaseOutputs, documents, OutputsNotReadyError, writeOutputs } from "./case-outputs.ts";
 import type { TestCase } from "./test-file.ts";
 
 const object = (kind: string, name: string): KubeObject => ({ apiVersion: "v1", kind, metadata: { name } });
@@ -55,7 +55,7 @@ test("a case above that failed, is not selected or runs again has no output", as
     message: 'inputs: test "other" is not selected, and this one needs its output',
   });
   await assert.rejects(get("doubtful"), (error) => {
-    assert.ok(error instanceof WaitsForAnother);
+    assert.ok(error instanceof OutputsNotReadyError);
     assert.equal(error.message, 'test "doubtful" runs again');
     return true;
   });

@@ -10,7 +10,7 @@ import type { OutputReference, TestCase } from "./test-file.ts";
 type Outputs = readonly KubeObject[];
 
 /** A case could not begin because one above it is to run again. */
-export class WaitsForAnother extends Error {}
+export class OutputsNotReadyError extends Error {}
 
 /** What cases of suites of xprin take from those above them in the file. */
 export class CaseOutputs {
@@ -29,7 +29,7 @@ export class CaseOutputs {
   async get(test: TestCase, { test: id, what }: OutputReference): Promise<Outputs> {
     const outputs = await this.#cases.get(keyOf(test, id))?.promise;
     if (outputs === undefined) throw new Error(`inputs: test "${id}" is not selected, and this one needs its output`);
-    if (outputs === "doubtful") throw new WaitsForAnother(`test "${id}" runs again`);
+    if (outputs === "doubtful") throw new OutputsNotReadyError(`test "${id}" runs again`);
     if (outputs === "failed") throw new Error(`inputs: test "${id}" has no output`);
     if (what === "all") return outputs;
     const wanted = what === "xr" ? outputs[0] : outputs.find((object) => nameOf(object) === what.resource);

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, composed, condition, expecting, lines, session, state } from "../../test/case-state.ts";
-import { testCase } from "../../test/test-case.ts";
+import { app, composed, condition, expecting, lines, session, state, testCase } from "../../test/case-state.ts";
 import { CaseRecord } from "./case-record.ts";
 import { type CaseState, expectationMismatches, stateOf, stateTree } from "./expectations.ts";
 

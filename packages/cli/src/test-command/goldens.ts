@@ -6,6 +6,7 @@ import { objectAt, objectsAt } from "@purlin/kube-objects/object";
 import { readTextIfThere } from "../files/read-text.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
+import { goldenFolder } from "../manifests/manifest.ts";
 import type { TestCase } from "./test-file.ts";
 
 /** Which golden files a run writes: those that are missing, all that differ, or none. */
@@ -39,9 +40,6 @@ export class Goldens {
     return [`golden: ${shown} differs: accept the change with --update all`, ...differences(golden, text)];
   }
 }
-
-/** Folders that hold nothing but golden files. */
-const goldenFolder = /^goldens?$/;
 
 /**
  * The files in folders named `golden` or `goldens` that no case names, by their paths. Only folders inside `roots` count, whose test files

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { crossplaneLines } from "@purlin/function-runner";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
-import { testCase } from "../../test/test-case.ts";
+import { testCase } from "../../test/case-state.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { CaseOutputs } from "./case-outputs.ts";
 import {

@@ -29,7 +29,7 @@ test("integers beyond 2^53 are compared digit by digit, shown in full and are in
   ]);
 });
 
-test("a mismatch knows where its expectation is, also in lists that are matched by name", () => {
+test("a mismatch has the position of its expectation, also in lists that are matched by name", () => {
   const expected = { ports: [{ name: "web", port: 80 }], list: [1, { $gt: 5 }], $$ref: "a" };
   const actual = {
     ports: [
@@ -111,7 +111,9 @@ test("items are matched by the first key that all expected items have and that i
   const twice = [ports[0], { ...ports[0], key: "k2" }] as JsonValue;
   assert.deepEqual(lines([{ name: "a", key: "k2" }], twice), [], "the name is not unique, the key is");
   assert.deepEqual(lines([{ name: "b" }], [{ name: "a" }, { name: "a" }]), ['x[0].name: expected "b", got "a"']);
-  assert.deepEqual(lines([{ name: { $regex: "b" } }], ports), ['x[0].name: expected a text that matches "b", got "a"']);
+  assert.deepEqual(lines([{ name: { $regex: "b" } }], ports), [
+    'x[0].name: expected a string that matches "b", got "a"',
+  ]);
 });
 
 test("existence: $exists, $absent and $any see null as a value", () => {
@@ -135,7 +137,7 @@ test("operators never hold for an absent value, or one of another type", () => {
   for (const [name, operand] of Object.entries(cases))
     assert.equal(lines({ f: { [name]: operand } }, {}).length, 1, name);
   assert.deepEqual(lines({ $gt: 1 }, "2"), ['x: expected more than 1, got "2"']);
-  assert.deepEqual(lines({ $regex: "1" }, 1), ['x: expected a text that matches "1", got 1']);
+  assert.deepEqual(lines({ $regex: "1" }, 1), ['x: expected a string that matches "1", got 1']);
   assert.deepEqual(lines({ $len: 1 }, 5), ["x: expected the length 1, got 5"]);
   assert.deepEqual(lines({ $in: "abc" }, "a"), ['x: expected one of "abc", got "a"']);
 });

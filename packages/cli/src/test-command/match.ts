@@ -146,7 +146,10 @@ const checks: Readonly<Record<string, Check>> = {
     const found = typeof actual === "string" ? matchesInTime(String(operand), actual) : false;
     if (found === true) return [];
     return [
-      mismatch(path, found === false ? `expected a text that matches ${shown(operand)}, got ${shown(actual)}` : found),
+      mismatch(
+        path,
+        found === false ? `expected a string that matches ${shown(operand)}, got ${shown(actual)}` : found,
+      ),
     ];
   },
   $gt: compared((a, b) => a > b, "more than"),

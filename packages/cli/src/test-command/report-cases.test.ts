@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testCase } from "../../test/test-case.ts";
-import { TestIo } from "../../test/test-io.ts";
-import { plainStyle } from "../../test/test-style.ts";
+import { testCase } from "../../test/case-state.ts";
+import { plainStyle, TestIo } from "../../test/test-io.ts";
 import { createStyle } from "../terminal/style.ts";
 import type { CoverageReport } from "./coverage.ts";
 import { type CaseOutcome, junitXml, type Reporter, reporters } from "./report-cases.ts";
@@ -48,12 +47,39 @@ test("spec: a heading for each file, a line for each case, and what differs with
       xr.spec: expected 1, got 2  at app.test.yaml:11:7
       reconcile failed: no Pod
       at app.test.yaml:9:3
+      reproduce: purlin test app.test.yaml -t '^large$'
 other.test.yaml
   - later (skipped: not done yet)
 
 1 failed, 1 passed, 1 skipped in 2 files (2.3 s)
 `,
   );
+});
+
+test("spec: a case that failed is reproduced by rendering its files, or else alone", () => {
+  const inputs = { xr: "xr.yaml", composition: "../comp.yaml", functions: "my fn.yaml" };
+  const reconcile = { name: "", change: {}, until: 1, expect: undefined } as const;
+  const shown = (more: Partial<CaseOutcome["test"]>): string => {
+    const own = testCase({ name: "it's (1)", file: "a/b.test.yaml", inputs, reconciles: [reconcile], ...more });
+    return /reproduce: (.*)/.exec(reporter("spec").ended({ ...failed, test: own }))?.[1] ?? "";
+  };
+  const alone = "purlin test a/b.test.yaml -t '^it'\\''s \\(1\\)$'";
+  assert.equal(shown({}), "purlin render a/xr.yaml comp.yaml 'a/my fn.yaml' --include-full-xr");
+  assert.equal(
+    shown({ inputs: { ...inputs, xrd: "d.yaml", observed: "o" } }),
+    "purlin render a/xr.yaml comp.yaml 'a/my fn.yaml' --xrd a/d.yaml --observed-resources a/o --include-full-xr",
+  );
+  for (const more of [
+    { patches: [{ spec: {} }] },
+    { reconciles: [reconcile, reconcile] },
+    { reconciles: [{ ...reconcile, change: { ready: "all" } }] },
+    { reconciles: [{ ...reconcile, until: "settled" as const }] },
+    { inputs: { ...inputs, context: { a: 1 } } },
+    { inputs: { ...inputs, xr: { kind: "App" } } },
+    { inputs: { claim: "claim.yaml", composition: "c.yaml", functions: "f.yaml" } },
+    { kind: "OperationTest" as const },
+  ])
+    assert.equal(shown(more), alone, JSON.stringify(more));
 });
 
 test("spec: a summary without failures or skipped cases has only the number that passed", () => {
@@ -65,7 +91,7 @@ test("spec: a summary without failures or skipped cases has only the number that
 test("spec: on a terminal, marks have colours", () => {
   const style = createStyle(new TestIo({ isTTY: true }).stdout, {});
   const text = reporters["spec"]?.(style).ended({ ...failed, lines: [] }) ?? "";
-  assert.ok(text.endsWith(`      ${style.faint("at app.test.yaml:9:3")}\n`), JSON.stringify(text));
+  assert.ok(text.includes(`      ${style.faint("at app.test.yaml:9:3")}\n`), JSON.stringify(text));
 });
 
 test("spec: characters that a terminal obeys are escaped", () => {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { dirname, join } from "node:path";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmless } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
@@ -49,6 +51,40 @@ function summaryLine(outcomes: readonly CaseOutcome[], ms: number): string {
   return `${parts.join(", ")} in ${files} ${files === 1 ? "file" : "files"} (${seconds(ms)})\n`;
 }
 
+/** Inputs of which `purlin render` takes files, and the flags for them. */
+const renderInputs: Readonly<Record<string, string>> = {
+  xrd: "--xrd",
+  observed: "--observed-resources",
+  required: "--required-resources",
+  credentials: "--function-credentials",
+};
+
+/** The command that shows what a case is about: its objects where one rendering of files makes them, otherwise the case alone. */
+function reproduction({ kind, file, name, inputs, patches, reconciles, xprin }: TestCase): string {
+  const alone = `purlin test ${shellWord(file)} -t ${shellWord(`^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`)}`;
+  const { xr, composition, functions, ...others } = inputs;
+  const [only] = reconciles;
+  const isOne = reconciles.length <= 1 && Object.keys(only?.change ?? {}).length === 0 && (only?.until ?? 1) === 1;
+  if (kind !== "CompositionTest" || xprin !== undefined || patches.length > 0 || !isOne) return alone;
+  const files = [xr, composition, functions].map((one) => renderedFile(one, file));
+  const flags = Object.entries(others).map(([input, value]) => {
+    const [flag, path] = [renderInputs[input], renderedFile(value, file)];
+    return flag === undefined || path === undefined ? undefined : `${flag} ${path}`;
+  });
+  const words = [...files, ...flags];
+  return words.includes(undefined) ? alone : `purlin render ${words.join(" ")} --include-full-xr`;
+}
+
+/** The path of an input that is one file or folder, from where the test file is named. */
+function renderedFile(input: JsonValue | undefined, file: string): string | undefined {
+  return typeof input === "string" ? shellWord(join(dirname(file), input)) : undefined;
+}
+
+/** A word as shells read it. */
+function shellWord(text: string): string {
+  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 function specReporter(style: Style): Reporter {
   let file = "";
   const marks = { passed: style.good("✓"), failed: style.bad("✗"), skipped: style.faint("-") };
@@ -60,7 +96,9 @@ function specReporter(style: Style): Reporter {
       const note = status === "skipped" ? ` (skipped: ${texts.join(" ")})` : ` (${Math.round(ms)} ms)`;
       const placed = lines.map(({ text, at }) => `      ${text}${at === undefined ? "" : style.faint(`  at ${at}`)}\n`);
       const details = status === "failed" ? placed.join("") : "";
-      const where = status === "failed" ? `      ${style.faint(`at ${test.at}`)}\n` : "";
+      const run = harmless(reproduction(test));
+      const where =
+        status === "failed" ? `      ${style.faint(`at ${test.at}`)}\n      ${style.faint(`reproduce: ${run}`)}\n` : "";
       return harmless(`${heading}  ${marks[status]} ${test.name}${style.faint(note)}\n`) + harmless(details) + where;
     },
     summary: (outcomes, ms, coverage) => `\n${summaryLine(outcomes, ms)}${coveredText(coverage)}`,

@@ -10,7 +10,7 @@ import { createSessionBase, type SessionBase } from "@purlin/preview";
 import { readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { isUserError, textOf } from "../user-error.ts";
-import { CaseOutputs, WaitsForAnother } from "./case-outputs.ts";
+import { CaseOutputs, OutputsNotReadyError } from "./case-outputs.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Goldens } from "./goldens.ts";
 import { InputReader } from "./inputs.ts";
@@ -137,7 +137,7 @@ class CaseRunner {
       return outcomeOf(test, result, performance.now() - began);
     } catch (error) {
       if (isUserError(error) && error.exitCode === 2 && !signal.aborted) throw error;
-      if (!signal.aborted && (started.isDisturbed || error instanceof WaitsForAnother)) return "doubtful";
+      if (!signal.aborted && (started.isDisturbed || error instanceof OutputsNotReadyError)) return "doubtful";
       if (!signal.aborted) return outcomeOf(test, { lines: [{ text: textOf(error) }] }, performance.now() - began);
       this.#running.delete(started);
       const text = await this.#timedOut(started, limitMs);

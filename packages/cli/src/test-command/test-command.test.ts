@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
 import { startRegistry } from "@purlin/oci";
-import { functionPackage } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { functionPackage } from "../../test/function-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import type { Io } from "../io.ts";
 import { run as runCommand } from "../run.ts";
@@ -278,7 +278,7 @@ test("failures name each field, the step that set it and the place of the case",
     assert.ok(outcome.stdout.includes(line), `${line}\n${outcome.stdout}`);
   }
   assert.match(outcome.stdout, /ready: expected true, got false \(Creating/);
-  assert.match(outcome.stdout, /reconcile failed: .*\.data\.replicas: expected string/);
+  assert.match(outcome.stdout, /valid: expected true, got false: .*\.data\.replicas: expected string/);
   assert.equal(existsSync(join(folder.path, "golden.yaml")), false);
   assert.match(outcome.stdout, /resource\.login\.data\.token: another value \(sensitive\)/);
   assert.doesNotMatch(outcome.stdout, new RegExp(`very-secret|${Buffer.from("very-secret").toString("base64")}`));
@@ -311,7 +311,7 @@ test("the JUnit report of names and messages with control characters and markup 
   assert.match(outcome.stdout, /^apps\.test\.yaml\n {2}✗ one \\x01.*\n[\s\S]*\n {2}- two/, "in the order of the file");
 });
 
-test("a case that never settles fails, and names the field that goes on changing", async () => {
+test("a case that never settles fails, and names the field that keeps changing", async () => {
   const cases = `  - name: counts
     timeout: 120s
     patch: {spec: {image: counts}}
@@ -372,7 +372,9 @@ test("cases are selected by name and tag, listed, and their absence is an error"
   assert.equal((await run(folder, "-t", "three", "--pass-with-no-tests")).exitCode, 0);
   folder.write("empty.test.yaml", "");
   const empty = await run(folder, "empty.test.yaml");
-  assert.deepEqual([empty.exitCode, empty.stderr], [1, "no tests: no cases in empty.test.yaml\n"]);
+  const text =
+    "error: empty.test.yaml: the file is empty: expected a document of kind CompositionTest or OperationTest\n";
+  assert.deepEqual([empty.exitCode, empty.stderr], [2, text]);
 });
 
 test("a function that blocks its process fails its case, and the others run in another process", async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { TestIo } from "../../test/test-io.ts";
 import { readTestFile, type TestCase } from "./test-file.ts";
 
@@ -156,6 +156,7 @@ const wrong: readonly (readonly [name: string, text: string, message: string])[]
     "apiVersion: v1\nkind: Pod\n",
     "1:1: expected apiVersion test.purlin.dev/v1alpha1 and kind CompositionTest or OperationTest",
   ],
+  ["nothing", "# later\n", " the file is empty: expected a document of kind CompositionTest or OperationTest"],
   ["a list", "- 1\n", "1:1: expected apiVersion test.purlin.dev/v1alpha1 and kind CompositionTest or OperationTest"],
   ["no spec", head, "1:1: spec: expected an object"],
   ["no cases", `${head}spec: {}\n`, "3:1: cases: expected a list"],

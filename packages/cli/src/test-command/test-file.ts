@@ -67,6 +67,8 @@ export interface TestCase {
 /** Reads the cases of a file. Throws a UserError with file, line and column of what is wrong. */
 export async function readTestFile(file: string, io: Io): Promise<TestCase[]> {
   const documents = await parseYamlStream(await readText(file, io, { what: "test file" }), file);
+  if (documents.length === 0)
+    throw wrong(file, `the file is empty: expected a document of kind ${testKinds.join(" or ")}`);
   const cases = documents.flatMap((document) => new FileReader(document, file).cases());
   const names = new Set<string>();
   for (const { name, at } of cases) {

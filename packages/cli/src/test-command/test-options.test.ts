@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
-import { testCase } from "../../test/test-case.ts";
+import { testCase } from "../../test/case-state.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { caseId, patternOf, readOptions, selected, type TestOptions } from "./test-options.ts";
 

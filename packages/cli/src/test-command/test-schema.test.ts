@@ -2,8 +2,8 @@
 // The JSON Schema of test files: it has the fields that files are read with, refuses all others, and says what each is for.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { readTestFile } from "./test-file.ts";
 import { type TestKind, testApiVersion, testFields, testFileSchema, testKinds } from "./test-schema.ts";

@@ -149,7 +149,7 @@ function fieldsOf(inputs: Fields, expectations: Fields, change: Fields): TestFie
     change: closed(change, "What changes before the reconcile."),
     until: {
       anyOf: [{ const: "settled" }, { type: "integer", minimum: 1 }],
-      description: "Number of reconciles, or settled to go on until nothing changes.",
+      description: "Number of reconciles, or settled to continue until nothing changes.",
     },
     expect,
   };

@@ -66,7 +66,7 @@ test("Count counts everything, or what a pattern matches", async () => {
   }
 });
 
-test("a wrong Count tells both numbers, and the pattern if there is one", async () => {
+test("a wrong Count reports both numbers, and the pattern if there is one", async () => {
   assert.deepEqual(
     await failures([
       { name: "all", type: "Count", value: 2 },
@@ -149,7 +149,7 @@ test("FieldExists and FieldNotExists: a field that is null exists", async () => 
   }
 });
 
-test("FieldType knows the types of JSON; integers of any size are numbers", async () => {
+test("FieldType supports the types of JSON; integers of any size are numbers", async () => {
   const types: Readonly<Record<string, string>> = {
     "spec.size": "string",
     "spec.replicas": "number",

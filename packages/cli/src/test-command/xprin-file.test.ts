@@ -2,7 +2,7 @@
 // Suites of xprin as they are read: inputs, assertions, and the places of mistakes.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { TestIo } from "../../test/test-io.ts";
 import type { TestCase } from "./test-file.ts";
 import { isXprinFile, readXprinFile } from "./xprin-file.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { TestIo } from "../../test/test-io.ts";
 import type { TestCase } from "./test-file.ts";
 import { readXprinFile } from "./xprin-file.ts";

@@ -98,9 +98,9 @@ interface Sample {
 /** Undefined where the API server is not that of a control plane on this machine. */
 async function sample({ client }: Cluster, { signal }: Io): Promise<Sample | undefined> {
   try {
-    const document = await client.raw({ method: "GET", path: processesPath, signal });
+    const document: unknown = await client.raw({ method: "GET", path: processesPath, signal });
     const metrics = await client.raw({ method: "GET", path: "/metrics", signal });
-    const { items, plane } = document as unknown as {
+    const { items, plane } = document as {
       readonly items: readonly ProcessUsage[];
       readonly plane: PlaneUsage;
     };
@@ -142,8 +142,8 @@ function functionOf(process: string, { calls }: Sample): string {
 async function compositeRows(cluster: Cluster, { sinceMs }: TopOptions, { signal }: Io): Promise<CompositeRate[]> {
   const now = Date.now();
   const query = queryOf({ sinceMs: now - sinceMs });
-  const answer = await cluster.client.raw({ method: "GET", path: runsPath, query, signal });
-  const { items } = answer as unknown as { readonly items: readonly RunSummary[] };
+  const answer: unknown = await cluster.client.raw({ method: "GET", path: runsPath, query, signal });
+  const { items } = answer as { readonly items: readonly RunSummary[] };
   return compositeRates(items, { now, sinceMs });
 }
 

@@ -13,19 +13,21 @@ const condition = (type: string, status: string): JsonObject => ({ type, status,
 
 interface Definition {
   readonly kind: string;
+  readonly group?: string;
   readonly claim?: string;
   readonly conditions?: readonly JsonObject[];
 }
 
 function xrd({
   kind,
+  group = "example.org",
   claim,
   conditions = [condition("Established", "True"), condition("Offered", "True")],
 }: Definition): KubeObject {
   return {
     ...{ apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition", metadata: { name: kind } },
     spec: {
-      ...{ group: "example.org", names: { kind } },
+      ...{ group, names: { kind } },
       ...(claim !== undefined && { claimNames: { kind: claim } }),
       versions: [{ name: "v1", referenceable: true }],
     },
@@ -50,16 +52,16 @@ const pkg = (kind: string, name: string, ...conditions: readonly JsonObject[]): 
 async function rootsOf(
   definitions: readonly KubeObject[],
   objects: readonly KubeObject[],
-): Promise<{ readonly roots: string[]; readonly listed: string[] }> {
+): Promise<{ readonly roots: string[]; readonly objects: readonly KubeObject[]; readonly listed: string[] }> {
   const listed: string[] = [];
-  const list = async ({ kind }: TypeRef): Promise<object> => {
+  const list = async ({ apiVersion, kind }: TypeRef): Promise<object> => {
     listed.push(kind);
-    return { items: [...definitions, ...objects].filter((one) => one.kind === kind) };
+    return { items: [...definitions, ...objects].filter((one) => one.kind === kind && one.apiVersion === apiVersion) };
   };
   const roots = await allRoots({ list } as Partial<KubeReader> as KubeReader, signal);
   return {
     roots: roots.map(({ kind, metadata: { namespace, name } }) => `${kind} ${namespace ? `${namespace}/` : ""}${name}`),
-    listed,
+    ...{ listed, objects: roots },
   };
 }
 
@@ -90,6 +92,23 @@ describe("the roots of a control plane", () => {
       ],
     );
     assert.deepEqual(roots, ["App dev/a", "Box prod/b"]);
+  });
+
+  test("a kind of another group is another kind, and another version of a kind is the same one", async () => {
+    const definitions = [xrd({ kind: "App" }), xrd({ kind: "Box" }), xrd({ kind: "Box", group: "other.org" })];
+    const other = { ...composite("Box", "b"), apiVersion: "other.org/v1" };
+    const parent = (apiVersion: string): KubeObject => ({
+      ...composite("App", "a"),
+      spec: { crossplane: { resourceRefs: [{ apiVersion, kind: "Box", name: "b" }] } },
+    });
+    const roots = async (apiVersion: string): Promise<readonly string[]> =>
+      (await rootsOf(definitions, [composite("Box", "b"), other, parent(apiVersion)])).objects.map(
+        ({ apiVersion: version, kind, metadata }) => `${version} ${kind} ${metadata.name ?? ""}`,
+      );
+    const app = "example.org/v1 App a";
+    assert.deepEqual(await roots("example.org/v1"), [app, "other.org/v1 Box b"]);
+    assert.deepEqual(await roots("other.org/v1"), [app, "example.org/v1 Box b"]);
+    assert.deepEqual(await roots("example.org/v1alpha1"), [app, "other.org/v1 Box b"]);
   });
 
   test("kinds of definitions that are not offered are not listed, claims are where there are some", async () => {

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { printJson } from "@purlin/kube-objects/json";
 import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { run } from "../run.ts";
@@ -106,6 +107,16 @@ test("trace shows columns and connection secrets, also under Crossplane's name",
   assert.match(
     stdout,
     /^NAME +REGION +STATUS\nShop\/shop \(default\) +eu +\n└─ ConfigMap\/settings \(default\) +- +\n$/,
+  );
+  const columns = async (text: string) =>
+    (await purlin("trace", "shop", "shop", "--columns", text)).stdout.split("\n")[1];
+  const [filter, texts] = [
+    ".metadata.managedFields[?(@.manager!='a,b')].operation",
+    `{.metadata['name','namespace']}{","}`,
+  ];
+  assert.match(
+    (await columns(`READY,RESOURCE,OWNER=${filter},BOTH=${texts},REGION=.spec.region`)) ?? "",
+    /^Shop\/shop \(default\) +- + \S+ +shop default, +eu +$/,
   );
   const names = async (...args: string[]) => (await purlin(...args, "-o", "name")).stdout;
   assert.equal(await names("trace", "shop", "shop"), "shop.e.org/shop\nconfigmap/settings\n");
@@ -220,9 +231,57 @@ test("trace --watch prints each change, and ends when the object is deleted", as
   await eventually("the line", () => /Shop\/shop \(default\) +eu +\n/.test(io.stdout.text));
   await apply(shop("us"));
   await eventually("the line", () => /Shop\/shop \(default\) +us +\n/.test(io.stdout.text));
+  const documents = new TestIo({ cwd: folder.path });
+  const json = run(["trace", "shop", "shop", "-w", "-o", "json"], documents);
+  await eventually("the document", () => documents.stdout.text.endsWith("\n}\n"));
+  await apply(shop("fr"));
+  await eventually("another document", () => /^}\n{\n.*"region": "fr".*\n}\n$/ms.test(documents.stdout.text));
   assert.equal((await purlin("delete", "shop", "shop")).exitCode, 0);
   assert.equal(await watching, 0);
+  assert.equal(await json, 0);
+  const regions = documents.stdout.text
+    .split(/(?<=^}\n)/m)
+    .map((text) => /"region": "(..)"/.exec(printJson(JSON.parse(text), { indent: 1 }))?.[1]);
+  assert.deepEqual([...new Set(regions)], ["us", "fr"], "each change is a whole document");
+  const none = await purlin("trace", "shops", "-w");
+  assert.deepEqual(none, { exitCode: 0, stdout: "", stderr: "No resources found\n" });
   assert.equal(io.stdout.text.match(/ConfigMap\/settings/g)?.length, 1, "lines that did not change are not repeated");
+});
+
+test("trace --output tree --watch prints the whole tree again for each change and event", async () => {
+  const at = "apiVersion: t.org/v1\nkind: Page\nmetadata: {namespace: default, name: home}\n";
+  const spec = "spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: ConfigMap, name: settings}]}}\n";
+  const page = (status: string, reason: string) => `${at}${spec}${conditions(synced, ["Ready", status, reason])}`;
+  const definitions = crd("apiextensions.crossplane.io", "CompositeResourceDefinition", "Cluster");
+  await apply([definitions.replace("name: v1,", "name: v2,"), crd("t.org", "Page", "Namespaced")].join("---\n"));
+  await apply(`apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: pages.t.org}
+spec: {group: t.org, scope: Namespaced, names: {kind: Page, plural: pages}, versions: [{name: v1, served: true, referenceable: true}]}
+${conditions(["Established", "True", "WatchingCompositeResource"])}`);
+  await apply(page("False", "Creating"));
+  const uid = (await purlin("get", "page", "home", "-o", "jsonpath={.metadata.uid}")).stdout;
+  const [io, terminal] = [new TestIo({ cwd: folder.path }), new TestIo({ cwd: folder.path, isTTY: true })];
+  const watching = [io, terminal].map((one) => run(["trace", "page", "home", "-w", "-o", "tree"], one));
+  const trees = (): readonly string[] => io.stdout.text.split(/^(?=\S Page default\/home)/m);
+  const last = (): string => trees().at(-1) ?? "";
+  await eventually("the tree", () => /^Ready +False +Creating/m.test(last()));
+  assert.match(last(), /^… Page default\/home .*\n(?:.*\n)*└─ · ConfigMap default\/settings\n/);
+  await apply(page("True", "Available"));
+  await eventually("another tree", () => /^✓ Page (?:.*\n)*Ready +True +Available/.test(last()));
+  assert.match(last(), /└─ · ConfigMap default\/settings\n/, "lines that did not change are printed, too");
+  await eventually("a screen", () => terminal.stdout.text.includes("\x1b[0J"));
+  const about = `kind: Page, name: home, apiVersion: t.org/v1, uid: ${uid}`;
+  await apply(event("d", about, "type: Normal\nreason: Opened\nmessage: hello"));
+  await eventually("the event", () => /^Normal +Opened +\S+ +hello$/m.test(last()));
+  const printed = trees().length;
+  await apply(`${at.replace("home", "other")}${spec}`);
+  assert.equal((await purlin("delete", "page", "home")).exitCode, 0);
+  assert.deepEqual(await Promise.all(watching), [0, 0]);
+  assert.equal(trees().length, printed, "a tree that did not change is not printed again");
+  assert.match(io.stdout.text, /\n\n✓ Page default\/home/, "a blank line is between trees");
+  const none = await purlin("trace", "shops", "-w", "-o", "tree");
+  assert.deepEqual(none, { exitCode: 0, stdout: "", stderr: "No resources found\n" });
 });
 
 test("top on a cluster has the columns of crossplane cluster top", async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeReader } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { plainStyle } from "../../test/test-style.ts";
+import { plainStyle } from "../../test/test-io.ts";
 import { eventsTable, recentEvents } from "./print-tree.ts";
 
 const object = { apiVersion: "e/v1", kind: "X", metadata: { name: "a", uid: "u" } };
@@ -25,7 +25,7 @@ async function shown(...events: readonly KubeObject[]): Promise<string[]> {
     .map((line) => line.replaceAll(/ {2,}/g, "  ").trimEnd());
 }
 
-test("events have ages, the newest comes last, and what was said before a restart is said once", async () => {
+test("events have ages, the newest comes last, and an event from before a restart is shown once", async () => {
   // The control plane was restarted after half an hour.
   const lines = await shown(
     event("again", 31, 59, 2),

@@ -1,68 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { setTimeout } from "node:timers/promises";
-import {
-  buildForest,
-  buildTree,
-  composedState,
-  packageTypes,
-  referencesOf,
-  type TraceNode,
-  type TreeNode,
-} from "@purlin/explain";
+import { buildForest, buildTree, composedState, packageTypes, referencesOf, type TreeNode } from "@purlin/explain";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import {
   createInformerPool,
-  type InformerLease,
+  type Informer,
   isNoMatch,
-  type KubeClient,
   type KubeReader,
+  type ListOptions,
+  startInformer,
 } from "@purlin/kube-client";
-import { conditionsOf, type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-objects/object";
-import type { Cluster } from "../cluster/cluster-client.ts";
+import { conditionsOf, type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import type { Resource } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { createScreen, formatTable } from "../terminal/screen.ts";
+import { formatTable } from "../terminal/screen.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
-import { isUserError, textOf, UserError } from "../user-error.ts";
+import { textOf, UserError } from "../user-error.ts";
+import type { Look } from "./watch-trace.ts";
 
 const eventType = { apiVersion: "v1", kind: "Event" } as const;
 
 const shown = 10;
 
 /** What to show; without it, all claims and composite resources. */
-interface TreeTarget {
+export interface TreeTarget {
   readonly resource: Resource;
   readonly objects: readonly KubeObject[];
   /** Whether one object was named: it is shown with its conditions and events. */
   readonly isOne: boolean;
 }
 
-/** Prints the trees of objects, or of all claims and composite resources and of the packages that are not healthy. */
-export async function printTree(target: TreeTarget | undefined, { client }: Cluster, io: Io): Promise<void> {
-  await using composites = watchComposites(createInformerPool(client), () => {});
-  await composites.ready(io.signal).catch((error: unknown) => {
-    throw noControlPlane(error);
-  });
+/** Prints trees of claims and composite resources that are kept up to date, and of other objects. */
+interface TreePrinter extends AsyncDisposable {
+  /** The trees of objects, or of all claims and composite resources and of the packages that are not healthy; undefined without any. */
+  print(target: TreeTarget | undefined): Promise<Look | undefined>;
+}
+
+/** Reads all claims and composite resources. With `onChange`, which is called when trees or events may have changed, events are followed, too. */
+export async function openTrees(client: KubeReader, io: Io, onChange?: () => void): Promise<TreePrinter> {
+  const { signal } = io;
   const style = createStyle(io.stdout, io.env);
-  const print = (nodes: readonly TreeNode[]): void => io.stdout.write(`${renderForest(nodes, style).join("\n")}\n`);
-  if (target === undefined) {
-    const forest = [...buildForest(composites), ...(await brokenPackages(client, io.signal))];
-    if (forest.length === 0) io.stderr.write("No claims or composite resources found.\n");
-    else print(forest);
-    return;
+  const composites = watchComposites(createInformerPool(client), () => onChange?.());
+  let events: Informer | undefined;
+  try {
+    await composites.ready(signal);
+  } catch (error) {
+    await composites[Symbol.asyncDispose]();
+    throw noControlPlane(error);
   }
-  const { resource, objects, isOne } = target;
-  // Of a definition with several versions, another one than its own may be asked for.
-  const isComposite = (object: KubeObject): boolean => composites.has(resource) || referencesOf(object).length > 0;
-  if (objects.length === 0) io.stderr.write("No resources found\n");
-  else print(objects.map((object) => (isComposite(object) ? buildTree(object, composites) : lone(object))));
-  const [first] = objects;
-  if (isOne && first !== undefined) io.stdout.write(await story(first, client, io));
+  return {
+    async print(target) {
+      // Nothing that exists is called missing. Kinds may vanish meanwhile; if the server has, the next read says so.
+      await composites.ready(signal).catch(() => signal.throwIfAborted());
+      const nodes = target === undefined ? await allTrees() : target.objects.map((object) => treeOf(object, target));
+      if (nodes.length === 0) return undefined;
+      const [lines, types] = [renderForest(nodes, style), target === undefined ? packageTypes : [target.resource]];
+      const [first] = target?.isOne === true ? target.objects : [];
+      if (first === undefined) return { text: `${lines.join("\n")}\n`, types };
+      if (onChange !== undefined) events ??= followEvents(first, onChange);
+      const shownEvents = await recentEvents(client, first, signal);
+      const text = `${lines.join("\n")}\n${story(first, shownEvents, style)}`;
+      return { text, types, compared: JSON.stringify([lines, conditionsOf(first), shownEvents]) };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([composites[Symbol.asyncDispose](), events?.stop()]);
+    },
+  };
+
+  async function allTrees(): Promise<readonly TreeNode[]> {
+    return [...buildForest(composites), ...(await brokenPackages(client, signal))];
+  }
+
+  function treeOf(object: KubeObject, { resource }: TreeTarget): TreeNode {
+    // Of a definition with several versions, another one than its own may be asked for.
+    const isComposite = composites.has(resource) || referencesOf(object).length > 0;
+    return isComposite ? buildTree(object, composites) : lone(object);
+  }
+
+  function followEvents(object: KubeObject, onEvent: () => void): Informer {
+    const informer = startInformer(client, eventType, eventsOf(object));
+    informer.subscribe(onEvent);
+    return informer;
+  }
 }
 
 /** The error of a command that needs the kinds of a control plane. Only a server without the kinds runs no control plane. */
@@ -92,9 +115,7 @@ function lone(object: KubeObject): TreeNode {
   return { object: reference, title, state: composedState(object), children: [] };
 }
 
-async function story(object: KubeObject, client: Parameters<typeof recentEvents>[0], io: Io): Promise<string> {
-  const style = createStyle(io.stdout, io.env);
-  const events = await recentEvents(client, object, io.signal);
+function story(object: KubeObject, events: readonly ShownEvent[], style: Style): string {
   return [conditionsTable(object, style), eventsTable(events, style, Date.now())]
     .filter((part) => part !== "")
     .map((part) => `\n${part}\n`)
@@ -118,10 +139,12 @@ export async function recentEvents(
   object: KubeObject,
   signal: AbortSignal,
 ): Promise<readonly ShownEvent[]> {
-  const { uid = "", namespace = "default" } = object.metadata;
-  const fieldSelector = `involvedObject.uid=${uid}`;
-  const { items } = await client.list(eventType, { namespace, fieldSelector, signal });
+  const { items } = await client.list(eventType, { ...eventsOf(object), signal });
   return merged(items.map(toShownEvent)).toSorted(byTime).slice(-shown);
+}
+
+function eventsOf({ metadata: { uid = "", namespace = "default" } }: KubeObject): ListOptions {
+  return { namespace, fieldSelector: `involvedObject.uid=${uid}` };
 }
 
 /** A control plane that was restarted reports what it reported before in another event: those that say the same are one. */
@@ -144,67 +167,4 @@ export function eventsTable(events: readonly ShownEvent[], style: Style, now: nu
     harmlessLine(event.message),
   ]);
   return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "AGE", "MESSAGE"], ...rows]);
-}
-
-/** What to watch. */
-interface TraceWatch {
-  readonly trace: () => Promise<readonly TraceNode[]>;
-  readonly print: (nodes: readonly TraceNode[], isOne: boolean) => string;
-  readonly client: KubeClient;
-  readonly io: Io;
-}
-
-/** Changes within this time are printed together. */
-const pauseMs = 100;
-
-/** Prints trees, and again whenever an object in them has changed; ends when the roots are gone. Off a terminal, changed lines only. */
-export async function watchTrace({ trace, print, client, io }: TraceWatch): Promise<undefined> {
-  const pool = createInformerPool(client);
-  const leases = new Map<string, InformerLease>();
-  const screen = io.stdout.isTTY && io.env["TERM"] !== "dumb" ? createScreen(io.stdout) : undefined;
-  let wake = (): void => {};
-  let before: readonly string[] = [];
-  try {
-    for (;;) {
-      const changed = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      const nodes = await trace().catch((error: unknown) => {
-        if (before.length > 0 && isUserError(error)) return [];
-        throw error;
-      });
-      if (nodes.length === 0) return;
-      for (const type of typesIn(nodes)) follow(type);
-      const lines = print(nodes, nodes.length === 1)
-        .trimEnd()
-        .split("\n");
-      if (screen !== undefined) screen.draw(lines);
-      else for (const line of lines.filter((one) => !before.includes(one))) io.stdout.write(`${line}\n`);
-      before = lines;
-      await Promise.race([changed, aborted(io.signal)]);
-      await setTimeout(pauseMs, undefined, { signal: io.signal });
-    }
-  } finally {
-    await Promise.all([...leases.values()].map((lease) => lease.release()));
-  }
-
-  function follow(type: TypeRef): void {
-    const key = `${type.apiVersion}/${type.kind}`;
-    if (leases.has(key)) return;
-    const lease = pool.acquire(type);
-    leases.set(key, lease);
-    lease.informer.subscribe(() => wake());
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
-}
-
-function typesIn(nodes: readonly TraceNode[]): readonly TypeRef[] {
-  return nodes.flatMap(function typesOf({ object: { apiVersion, kind }, children }: TraceNode): TypeRef[] {
-    return [{ apiVersion, kind }, ...children.flatMap(typesOf)];
-  });
 }

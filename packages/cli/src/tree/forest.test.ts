@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { buildForest, buildTree, type ForestSource, referencesOf } from "@purlin/explain";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { plainStyle } from "../../test/test-style.ts";
+import { plainStyle } from "../../test/test-io.ts";
 import { isOffered, kindsOf } from "./defined-kinds.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
 
@@ -61,9 +61,32 @@ test("a composite resource that records function revisions is shown with them, e
   const status = { ...ready, crossplane: { functionRevisions } };
   const forest = buildForest(sourceOf([object("XApp", "app", { status })]));
   assert.deepEqual(renderForest(forest, plainStyle), ["✓ XApp app  Ready  by fn-1, other-2"]);
-  assert.deepEqual([...stateLines(forest)], [["XApp app", "Ready, by fn-1, other-2"]]);
+  assert.deepEqual([...stateLines(forest).values()], [{ title: "XApp app", text: "Ready, by fn-1, other-2" }]);
   const odd = object("XApp", "app", { status: { ...ready, crossplane: { functionRevisions: ["x", { step: 1 }] } } });
   assert.deepEqual(renderForest(buildForest(sourceOf([odd])), plainStyle), ["✓ XApp app  Ready"]);
+});
+
+test("a kind of another group is another kind, and another version of a kind is the same one", () => {
+  const other = { ...object("XPart", "part", { status: creating }), apiVersion: "other.org/v1" };
+  const part = object("XPart", "part", { status: ready });
+  const app = (version: string): KubeObject =>
+    object("XApp", "app", {
+      spec: { resourceRefs: [{ ...ref("XPart", "part"), apiVersion: version }] },
+      status: ready,
+    });
+  const shown = (version: string): readonly string[] => {
+    const composites = [part, other, app(version)];
+    const find: ForestSource["find"] = ({ apiVersion: at, kind, name }) =>
+      composites.find(
+        (one) => one.apiVersion.split("/")[0] === at.split("/")[0] && one.kind === kind && one.metadata.name === name,
+      );
+    return renderForest(buildForest({ composites, find }), plainStyle);
+  };
+  const waiting = ["… XPart part  Waiting", "Ready: Creating"];
+  const lines = (version: string): readonly string[] => shown(version).map((line) => line.replace(/^[│└─ ]+/, ""));
+  assert.deepEqual(lines("example.org/v1"), ["✓ XApp app  Ready", "✓ XPart part  Ready", ...waiting]);
+  assert.deepEqual(lines("example.org/v1alpha1"), ["✓ XApp app  Ready", "✓ XPart part  Ready", ...waiting]);
+  assert.deepEqual(lines("other.org/v1"), ["✓ XApp app  Ready", ...waiting, "✓ XPart part  Ready"]);
 });
 
 test("claims hold composite resources, these hold what they compose, and nothing is shown twice", () => {
@@ -129,11 +152,34 @@ test("composite resources that compose each other do not grow for ever", () => {
 
 test("without a terminal, changes are printed as lines", () => {
   const before = stateLines(buildForest(forest));
-  assert.equal(before.get("XApp app"), "Waiting: Ready: Creating");
-  const now = new Map(before).set("XApp app", "Ready");
-  now.delete("Note team/n");
+  const [key = "", line] = [...before].find(([, { title }]) => title === "XApp app") ?? [];
+  assert.equal(line?.text, "Waiting: Ready: Creating");
+  const now = new Map(before).set(key, { title: "XApp app", text: "Ready" });
+  now.delete("example.org/Note team/n");
   assert.deepEqual(changedLines(before, now), ["XApp app: Ready", "Note team/n: gone"]);
   assert.deepEqual(changedLines(now, now), []);
+});
+
+test("objects of the same kind and name in different groups have a line each, with their groups", () => {
+  const of = (version: string, status: JsonObject): KubeObject => ({
+    ...object("XPart", "part", { status }),
+    apiVersion: version,
+  });
+  const lines = (...parts: readonly KubeObject[]) =>
+    stateLines(buildForest(sourceOf([object("XApp", "app"), ...parts])));
+  const one = lines(of("example.org/v1", ready));
+  const both = lines(of("example.org/v1", ready), of("other.org/v1", creating));
+  assert.deepEqual(changedLines(new Map(), one).slice(1), ["XPart part: Ready"]);
+  assert.deepEqual(changedLines(one, both), ["XPart.other.org part: Waiting: Ready: Creating"]);
+  assert.deepEqual(changedLines(both, lines(of("example.org/v1", creating), of("other.org/v1", ready))), [
+    "XPart.example.org part: Waiting: Ready: Creating",
+    "XPart.other.org part: Ready",
+  ]);
+  assert.deepEqual(changedLines(both, one), ["XPart.other.org part: gone"]);
+  assert.deepEqual(changedLines(lines(of("v1", ready), of("other.org/v1", ready)), new Map()).slice(1), [
+    "XPart part: gone",
+    "XPart.other.org part: gone",
+  ]);
 });
 
 test("references are read from both places, and malformed ones are ignored", () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Health, ObjectState, TreeNode } from "@purlin/explain";
+import { groupOf } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 
@@ -52,18 +53,28 @@ function paint({ health }: ObjectState, style: Style): (text: string) => string 
   }
 }
 
+/** The state of an object in one line. */
+export interface StateLine {
+  /** Names it for users: `App default/web`. */
+  readonly title: string;
+  readonly text: string;
+}
+
 /**
  * What has changed between two looks, a line for each object, for output that cannot be redrawn. `absent` describes an object
  * that is no longer listed.
  */
 export function changedLines(
-  before: ReadonlyMap<string, string>,
-  now: ReadonlyMap<string, string>,
+  before: ReadonlyMap<string, StateLine>,
+  now: ReadonlyMap<string, StateLine>,
   absent: "gone" | "resolved" = "gone",
 ): string[] {
-  const changed = [...now].filter(([title, text]) => before.get(title) !== text);
-  const missing = [...before.keys()].filter((title) => !now.has(title));
-  return [...changed.map(([title, text]) => `${title}: ${text}`), ...missing.map((title) => `${title}: ${absent}`)];
+  const changed = [...now].filter(([key, { text }]) => before.get(key)?.text !== text);
+  const missing = [...before].filter(([key]) => !now.has(key));
+  return [
+    ...changed.map(([, { title, text }]) => `${title}: ${text}`),
+    ...missing.map(([, { title }]) => `${title}: ${absent}`),
+  ];
 }
 
 /** A state in one line: `Waiting: Ready: Creating; DatabaseReady: Creating`. */
@@ -71,14 +82,23 @@ export function stateText({ word, reasons }: ObjectState): string {
   return harmlessLine(reasons.length === 0 ? word : `${word}: ${reasons.map(harmlessLine).join("; ")}`);
 }
 
-/** The state of every object in trees, in one line each, by title. */
-export function stateLines(nodes: readonly TreeNode[]): Map<string, string> {
-  const lines = new Map<string, string>();
-  const visit = ({ title, state, madeBy, children }: TreeNode): void => {
-    const by = madeBy ? harmlessLine(`, by ${madeBy.join(", ")}`) : "";
-    lines.set(harmlessLine(title), state.word === "" ? "there" : `${stateText(state)}${by}`);
-    children.forEach(visit);
-  };
-  nodes.forEach(visit);
-  return lines;
+/** The state of every object in trees, by group, kind and name. Titles have the group where they would name several objects. */
+export function stateLines(nodes: readonly TreeNode[]): Map<string, StateLine> {
+  const all = nodes.flatMap(function withBelow(node): TreeNode[] {
+    return [node, ...node.children.flatMap(withBelow)];
+  });
+  const groups = new Map<string, Set<string>>();
+  for (const { title, object } of all) {
+    groups.set(title, (groups.get(title) ?? new Set()).add(groupOf(object.apiVersion)));
+  }
+  return new Map(
+    all.map(({ title, object, state, madeBy }) => {
+      const group = groupOf(object.apiVersion);
+      const isShared = (groups.get(title)?.size ?? 0) > 1 && group !== "";
+      const shown = isShared ? `${object.kind}.${group}${title.slice(object.kind.length)}` : title;
+      const by = madeBy ? harmlessLine(`, by ${madeBy.join(", ")}`) : "";
+      const text = state.word === "" ? "there" : `${stateText(state)}${by}`;
+      return [`${group}/${title}`, { title: harmlessLine(shown), text }];
+    }),
+  );
 }

@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the compiler says of generated types: of many shapes of schemas, of all CRDs of the tree, and of right and wrong uses.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { finish } from "@purlin/base";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { compositionCrds, keptCrds } from "@purlin/composition";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { servedVersions } from "@purlin/kube-objects/openapi";
 import { packageCrds } from "@purlin/package-manager";
 import fc from "fast-check";
-import { compileTypes } from "../../test/compile-types.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { type CustomKind, customModule } from "./custom-module.ts";
 import { generateTypes } from "./generate-types.ts";
+
+const compiler = fileURLToPath(new URL("../../../../node_modules/typescript/bin/tsc", import.meta.url));
+
+const options = {
+  target: "es2024",
+  module: "nodenext",
+  types: [],
+  noEmit: true,
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  allowImportingTsExtensions: true,
+  // Declarations are what is tested.
+  skipLibCheck: false,
+};
+
+/** Type-checks everything in a folder with the strictest options. Returns what the compiler says, nothing where all is well. */
+function compileTypes(folder: TempFolder): string {
+  folder.write("tsconfig.json", JSON.stringify({ compilerOptions: options, include: ["**/*.ts"] }));
+  folder.write("package.json", JSON.stringify({ type: "module" }));
+  const { stdout, stderr } = spawnSync(process.execPath, [compiler, "-p", join(folder.path, "tsconfig.json")], {
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout + stderr;
+}
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 

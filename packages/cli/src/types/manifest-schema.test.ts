@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finish } from "@purlin/base";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { projectFileFields, readProjectFile } from "../project/project-file.ts";
 import type { CustomKind } from "./custom-module.ts";
 import { projectSchema } from "./generate-types.ts";

@@ -11,7 +11,7 @@ import { readTextIfThere } from "../files/read-text.ts";
 import { makeFolder, whyNoFolder } from "../files/write-files.ts";
 import { parseFieldPath } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
-import { definitionProblems } from "../manifests/definition-problems.ts";
+import { definitionProblems } from "../manifests/apply-problem.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { functionPackage } from "../../test/function-package.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { functionPackage } from "../../test/function-folder.ts";
 import { runInProcess } from "../../test/test-io.ts";
 import { testFields, testKinds } from "../test-command/test-schema.ts";
 

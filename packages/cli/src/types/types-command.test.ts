@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 
@@ -83,7 +83,7 @@ test("claims have types, with the fields that the control plane adds", async () 
   assert.match(text, /export type AppSpec = \{[\s\S]*claimRef\?: \{/);
 });
 
-test("an XRD of v2 that says nothing about its scope is namespaced", async () => {
+test("an XRD of v2 without a scope is namespaced", async () => {
   using folder = tempFolder({ "xrd.yaml": xrd() });
   await types(folder);
   assert.match(readFileSync(join(folder.path, "types/e.org/v1.d.ts"), "utf8"), / {2}crossplane\?: \{/);

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { tempFolder } from "../../test/temp-folder.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { openInventory } from "./apply-files.ts";
 

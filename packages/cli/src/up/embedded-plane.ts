@@ -70,7 +70,7 @@ export interface EmbeddedPlane extends AsyncDisposable {
 }
 
 /** Callbacks while it runs. */
-interface PlaneSurroundings {
+interface PlaneDeps {
   readonly io: Io;
   readonly log: Log;
   readonly warn: (text: string) => void;
@@ -87,10 +87,9 @@ type DocumentsOf = NonNullable<EmbeddedServerOptions["documents"]>;
 export const operator: User = { name: "admin", groups: [mastersGroup] };
 
 /** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
-export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
-  const { io, log, warn, clock = systemClock } = surroundings;
-  const sandbox = await findSandbox();
-  if (options.requireSandbox === true) refuseWithout(sandbox);
+export async function startEmbeddedPlane(options: UpOptions, deps: PlaneDeps): Promise<EmbeddedPlane> {
+  const { io, log, warn, clock = systemClock } = deps;
+  if (options.requireSandbox === true) refuseWithout(await findSandbox());
   await using starting = new AsyncDisposableStack();
   starting.defer(() => functionFeatures?.sink?.close());
   for (const setting of options.unused ?? []) log.info("setting has no effect", { ...setting });
@@ -111,6 +110,8 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const others = { otherMetrics: () => metrics.metrics(), documents, webhookTargets, ...hooks };
   const serving = { warn, onClockJump, guard: guardDevelopment, roles, ...others };
   const embedded = starting.use(await startEmbeddedServer({ ...options, ...serving }));
+  await embedded.bootstrapped;
+  const sandbox = await findSandbox();
   runs = openRunStore({ directory: options.directory, redact: options.redact, clock, log, onWarning: warn });
   starting.use(runs);
   const connect = (user: User, agent?: string, more: Parameters<typeof createKubeClient>[1] = {}): KubeClient => {
@@ -124,7 +125,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const wake = (functionName: string): void => {
     if (parts !== undefined) void wakeComposites(parts, functionName, log);
   };
-  const processes = createProcesses(options, surroundings, wake);
+  const processes = createProcesses(options, deps, wake);
   functions = processes;
   starting.defer(() => processes.close());
   log.info("function limits are enforced", { mechanism: processes.mechanism });
@@ -199,23 +200,19 @@ function deletionGuard({ features }: UpOptions): DeletionGuard {
   return createDeletionGuard(features?.usages === false ? undefined : createUsageGuard());
 }
 
-function createProcesses(
-  options: UpOptions,
-  surroundings: PlaneSurroundings,
-  wake: (functionName: string) => void,
-): FunctionProcesses {
-  const logChange = createProcessLog(surroundings.log);
+function createProcesses(options: UpOptions, deps: PlaneDeps, wake: (functionName: string) => void): FunctionProcesses {
+  const logChange = createProcessLog(deps.log);
   return createFunctionProcesses({
     directory: join(options.directory, "functions"),
     // For `purlin render`, like the kubeconfig beside it for other clients.
     clientFolder: join(options.directory, "function-client"),
-    env: surroundings.io.env,
+    env: deps.io.env,
     requireSandbox: options.requireSandbox,
     supervision: { limits: options.functionLimits },
-    onSave: surroundings.onSourceSave,
+    onSave: deps.onSourceSave,
     onChange: (process) => {
       logChange(process);
-      surroundings.onFunctionChange(process);
+      deps.onFunctionChange(process);
       // What a source file composed so far was composed by another version of it. Packages are followed by their revisions.
       const isSource = process.root === undefined;
       if (isSource && process.state.phase === "serving") wake(process.name);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
@@ -10,7 +11,6 @@ import { installCrds } from "@purlin/kube-controller";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { functionType, guardDevelopment, providerType, upTrust } from "./source-functions.ts";
 

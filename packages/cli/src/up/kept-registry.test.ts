@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { registryUser } from "@purlin/oci";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { isUserError } from "../user-error.ts";
 import { startKeptRegistry } from "./kept-registry.ts";
 

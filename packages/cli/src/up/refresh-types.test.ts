@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { createTypesRefresher } from "./refresh-types.ts";

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, silentLog } from "@purlin/base";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { buildImage, createRegistryClient, openContentStore, parseReference, pushPackage } from "@purlin/oci";
-import { packageMeta } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { packageMeta } from "../../test/function-folder.ts";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 
@@ -20,7 +20,13 @@ function start(folder: TempFolder, clock: Clock): Promise<EmbeddedPlane> {
   const directory = join(folder.path, ".purlin");
   const options = { paths: [], directory, port: 0, waitMs: undefined, debug: false, functionRevisionSelectors: false };
   const io = new TestIo({ cwd: folder.path, env: { PATH: process.env["PATH"] } });
-  return startEmbeddedPlane(options, { io, log: silentLog, warn: () => {}, onFunctionChange: () => {}, clock });
+  return startEmbeddedPlane(options, {
+    io,
+    log: silentLog,
+    warn: () => {},
+    onFunctionChange: () => {},
+    clock,
+  });
 }
 
 /** A clock that stands still: timers fire when the test says so. A round is over when the next timer is set. */

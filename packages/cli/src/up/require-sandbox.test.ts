@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
 
 const reasons: Readonly<Record<string, RegExp>> = {
   none: /PURLIN_SANDBOX=none/,

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { FunctionProcesses } from "@purlin/function-process";
 import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { functionCrds } from "@purlin/package-manager";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { followFunctions, functionType } from "./source-functions.ts";
 

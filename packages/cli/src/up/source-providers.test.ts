@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
 import { openSourceProviders, type SourceProviders } from "./source-providers.ts";
@@ -132,7 +132,7 @@ for (const [what, [path, message]] of Object.entries(refused)) {
   });
 }
 
-test("a source file that is replaced by a link is not run any more", async () => {
+test("a source file that is replaced by a link is no longer run", async () => {
   await build("project/src/main.ts");
   saves.length = 0;
   rmSync(at("project/src/main.ts"));

@@ -6,8 +6,7 @@ import type { Explanation } from "@purlin/explain";
 import type { FunctionProcess, ProcessState } from "@purlin/function-process";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { TestIo } from "../../test/test-io.ts";
-import { plainStyle } from "../../test/test-style.ts";
+import { plainStyle, TestIo } from "../../test/test-io.ts";
 import {
   collectStatus,
   isSettled,
@@ -216,14 +215,14 @@ for (const [name, { source, processes = [], applied = [], settled, waiting }] of
   });
 }
 
-test("a screen shows trees and what is wrong; lines tell of functions that serve as well", () => {
+test("a screen shows trees and errors; lines also report functions that serve", () => {
   const snapshot = collectStatus(sourceOf([composite("a", "True")]), [
     process(serving),
     { name: "bad", state: { phase: "failed", problem: "no" } } as unknown as FunctionProcess,
   ]);
   assert.deepEqual(snapshotLines(snapshot, plainStyle), ["✓ X a  Ready", "✗ Function bad", "    no"]);
   assert.deepEqual(
-    [...snapshotTexts(snapshot)].map((entry) => entry.join(": ")),
+    [...snapshotTexts(snapshot).values()].map(({ title, text }) => `${title}: ${text}`),
     ["Function fn: serving", "Function bad: no", "X a: Ready"],
   );
 });

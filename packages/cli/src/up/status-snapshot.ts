@@ -15,7 +15,7 @@ import type { InformerLease, InformerPool } from "@purlin/kube-client";
 import { conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
-import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
+import { renderForest, type StateLine, stateLines, stateText } from "../tree/render-forest.ts";
 import { upTrust } from "./source-functions.ts";
 
 const compositionLabel = "crossplane.io/composition-name";
@@ -107,7 +107,7 @@ export function hasFailed(snapshot: StatusSnapshot): boolean {
   return partsOf(snapshot).some(({ state }) => state === "problem") || snapshot.forest.some(failed);
 }
 
-/** Everything as lines for a screen of so many rows. Where not all of it fits, what needs attention comes first. */
+/** Everything as lines for a screen of this many rows. Where not all of it fits, what needs attention comes first. */
 export function snapshotLines(
   snapshot: StatusSnapshot,
   style: Style,
@@ -136,17 +136,17 @@ function urgencyOf({ state, children }: TreeNode): number {
 }
 
 /** The state of functions, packages, claims and composite resources by name, in a line each, to see what changes. */
-export function snapshotTexts({ forest, functions }: StatusSnapshot): Map<string, string> {
+export function snapshotTexts({ forest, functions }: StatusSnapshot): Map<string, StateLine> {
   return new Map([...textsOf(functions), ...stateLines(forest)]);
 }
 
 /** The problems of definitions and Compositions by name. Without a problem they are not listed, although they exist. */
-export function problemTexts({ definitions, compositions }: StatusSnapshot): Map<string, string> {
+export function problemTexts({ definitions, compositions }: StatusSnapshot): Map<string, StateLine> {
   return new Map(textsOf([...definitions, ...compositions].filter(({ state }) => state === "problem")));
 }
 
-function textsOf(parts: readonly Part[]): (readonly [string, string])[] {
-  return parts.map(({ title, text }) => [title, text] as const);
+function textsOf(parts: readonly Part[]): (readonly [string, StateLine])[] {
+  return parts.map((part) => [part.title, part] as const);
 }
 
 /** What is not ready, and why, in a line each. */

@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
-import { changedLines } from "../tree/render-forest.ts";
+import { changedLines, type StateLine } from "../tree/render-forest.ts";
 import {
   hasFailed,
   isSettled,
@@ -62,8 +62,8 @@ function onTerminal(io: Io): LiveView {
 }
 
 function inLines(io: Io): LiveView {
-  let before: ReadonlyMap<string, string> = new Map();
-  let problems: ReadonlyMap<string, string> = new Map();
+  let before: ReadonlyMap<string, StateLine> = new Map();
+  let problems: ReadonlyMap<string, StateLine> = new Map();
   return {
     say: (text) => io.stdout.write(`${text}\n`),
     show(snapshot) {

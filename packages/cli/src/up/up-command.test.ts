@@ -7,11 +7,11 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { claimsExample, edit, image, purlin, untilSettings, up } from "../../test/claims-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { claimsExample, edit, image, purlin, untilSettings, up } from "../../test/function-folder.ts";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
 
-test("the example with claims becomes ready, tells what to try, and each of these works", async () => {
+test("the example with claims becomes ready, prints commands to try, and each of these works", async () => {
   using folder = claimsExample();
   await using running = up(folder, "claims");
   await running.next("stdout", /control plane at https:\/\/127\.0\.0\.1:\d+ \(kubeconfig \.purlin\/kubeconfig\)/);
@@ -147,7 +147,7 @@ test("a port in use is an error", async (t) => {
   assert.equal(running.child.exitCode, 1);
 });
 
-test("kill -9 leaves no function behind, and the next start goes on where it was", async () => {
+test("kill -9 leaves no function behind, and the next start continues where it was", async () => {
   using folder = claimsExample();
   edit(
     folder,

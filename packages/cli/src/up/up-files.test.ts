@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { claimsExample, edit, purlin, untilSettings, up } from "../../test/claims-folder.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { claimsExample, edit, purlin, untilSettings, up } from "../../test/function-folder.ts";
 
 test("a saved manifest is applied again; errors name file, line and field", async () => {
   using folder = claimsExample();

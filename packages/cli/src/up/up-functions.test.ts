@@ -6,10 +6,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
-import { claimsExample, edit, image, purlin, untilSettings, up } from "../../test/claims-folder.ts";
-import { functionPackage } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { claimsExample, edit, functionPackage, image, purlin, untilSettings, up } from "../../test/function-folder.ts";
 
 const functionManifest = (name: string, more: string): string =>
   `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: ${name}\n${more}`;
@@ -121,11 +120,6 @@ test("a function that hangs is named on the XR, and the fix that is saved is use
   assert.doesNotMatch(ofType.stdout, /CONDITION|EVENT/, "conditions and events are those of a named object");
   const none = await purlin(folder, "trace", "-o", "tree", "app", "-n", "other");
   assert.deepEqual([none.stdout, none.stderr], ["", "No resources found\n"]);
-  const followed = await purlin(folder, "trace", "-o", "tree", "app", "--watch");
-  assert.deepEqual(
-    [followed.exitCode, followed.stderr],
-    [2, "error: --watch: not with --output tree: omit --output\n"],
-  );
   const runs = (...words: readonly string[]) => purlin(folder, "runs", "ls", ...words);
   assert.match((await runs("xapp")).stdout, /XApp\/shop-/);
   assert.equal((await runs("-n", "other")).stderr, "No runs found.\n");
@@ -237,7 +231,7 @@ spec:
   await made("version: v1", "mode: silver");
 });
 
-/** A run of the revision before is replayed on the one that serves now, which is said. */
+/** A run of the revision before is replayed on the one that serves now, and the output names both. */
 async function replayOnNextRevision(folder: TempFolder): Promise<void> {
   const runs = await eventually("runs of both revisions", async () => {
     const { stdout } = await purlin(folder, "runs", "ls", "thing/a", "-o", "json");

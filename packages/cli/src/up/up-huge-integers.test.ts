@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { purlin, up } from "../../test/claims-folder.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
+import { purlin, up } from "../../test/function-folder.ts";
 
 const most = "9223372036854775807";
 const odd = "9007199254740993";

@@ -8,6 +8,7 @@ import type { Authorization } from "@purlin/kube-apiserver";
 import { readAuthorization, readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import {
   type AuditSettings,
+  readAdmissionPlugins,
   readAuditSettings,
   readWebhookTargets,
   readWorkloads,
@@ -39,7 +40,7 @@ export interface UpOptions {
   readonly registryPort?: number | undefined;
   /** Replace certificates and keys that are damaged. */
   readonly repairCertificates?: boolean;
-  /** Leave when all is ready, or with what is not after so many milliseconds. */
+  /** Leave when all is ready, or with what is not after this many milliseconds. */
   readonly waitMs: number | undefined;
   readonly debug: boolean;
   /** Delete objects that were removed from the files. */
@@ -52,6 +53,8 @@ export interface UpOptions {
   readonly audit?: AuditSettings | undefined;
   /** Where webhooks of Services are. */
   readonly webhookTargets?: ReturnType<typeof readWebhookTargets>;
+  /** Names of the admission plugins to run. */
+  readonly admissionPlugins?: readonly string[];
   /** How the API server authorizes requests. */
   readonly authorization?: Authorization;
   /** Several revisions of a function at once, and compositions that choose. */
@@ -96,6 +99,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     maxRequestsInFlight: readMaxRequestsInFlight(input.options["maxRequestsInflight"]),
     audit: readAuditSettings(input, directory, io),
     webhookTargets: readWebhookTargets(input),
+    admissionPlugins: readAdmissionPlugins(input),
     authorization: readAuthorization(input.options["authorization"]),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:

@@ -5,9 +5,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
-import { purlin, up } from "../../test/claims-folder.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { purlin, up } from "../../test/function-folder.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const manifest = (name: string, source: string): string =>
@@ -64,8 +64,9 @@ test("a Provider runs from its source file: each save is an upgrade, and a mista
     "elsewhere/main.ts": program("never", port),
     "project/stray/provider.yaml": manifest("provider-stray", "../../elsewhere/main.ts"),
   });
-  // The object of a kind that the Provider brings waits for it.
-  await using running = up(folder, "project/provider.yaml", "project/stray", "notes");
+  // The object of a kind that the Provider brings waits for it. All controllers may set the owners that they set.
+  const checked = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
+  await using running = up(folder, "project/provider.yaml", "project/stray", "notes", checked);
   await running.nextAll("stdout", [
     /Provider provider-notes: ready/,
     /Provider provider-stray: Failing: Installed: UnpackingPackage: cannot build package: elsewhere\/main\.ts: outside the folders given to purlin up/,

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { eventually } from "@purlin/kube-controller/testing";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
 import { UserError } from "../user-error.ts";
 import { runOnSaves } from "./watch-files.ts";
 
-test("it runs at once and on each save of a named file, goes on after an error, and ends when it is stopped", async () => {
+test("it runs at once and on each save of a named file, continues after an error, and ends when it is stopped", async () => {
   using folder = tempFolder({ "a.yaml": "a" });
   const stop = new AbortController();
   const io = new TestIo({ cwd: folder.path, signal: stop.signal });
@@ -26,6 +26,33 @@ test("it runs at once and on each save of a named file, goes on after an error, 
   assert.equal(await running, 0);
   assert.equal(runs, 3);
   assert.equal(io.stdout.text, "error: a.yaml:1:1: wrong\n");
+});
+
+test("a save of a file that does not concern it starts nothing", async () => {
+  using folder = tempFolder({ "a.yaml": "a: 1\n" });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  let runs = 0;
+  const asked = Promise.withResolvers<void>();
+  const running = runOnSaves(["a.yaml"], new TestIo({ cwd: folder.path, signal: stop.signal }), {
+    concerns(path) {
+      seen.push(path);
+      if (path === "a.log") asked.resolve();
+      return path.endsWith(".yaml");
+    },
+    run: async () => {
+      runs += 1;
+      if (runs === 2) stop.abort();
+    },
+  });
+  folder.write("a.log", "x\n");
+  await asked.promise;
+  // Longer than saves are waited for.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(runs, 1);
+  folder.write("a.yaml", "a: 2\n");
+  assert.equal(await running, 0);
+  assert.deepEqual([runs, seen.includes("a.log")], [2, true]);
 });
 
 test("it runs again when it is woken, also while it runs", async () => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
-import { setTimeout } from "node:timers/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Io } from "../io.ts";
 import { findManifests, type Manifest, type ReadManifestsOptions, readManifests } from "../manifests/manifest.ts";
 import { isUserError, UserError } from "../user-error.ts";
@@ -139,6 +139,8 @@ const settleMs = 30;
 /** What is done on each save. */
 interface SavedWork {
   run(): Promise<unknown>;
+  /** Whether a save of this file starts it; every file does unless given. */
+  concerns?(path: string): boolean;
   /** Gets what runs it without a save. */
   onStart?(wake: () => void): void;
 }
@@ -149,7 +151,10 @@ export async function runOnSaves(paths: readonly string[], io: Io, work: SavedWo
   let changed = Promise.withResolvers<void>();
   using watching = new DisposableStack();
   const folders = new Set(paths.map((path) => folderOf(path, io)));
-  for (const folder of folders) watching.use(watchFolder(folder, () => changed.resolve()));
+  const onChange = (path: string): void => {
+    if (work.concerns?.(path) !== false) changed.resolve();
+  };
+  for (const folder of folders) watching.use(watchFolder(folder, onChange));
   let isWoken = false;
   work.onStart?.(() => {
     isWoken = true;
@@ -167,7 +172,7 @@ export async function runOnSaves(paths: readonly string[], io: Io, work: SavedWo
     changed = Promise.withResolvers();
     if (signal.aborted || isWoken) continue;
     await changed.promise;
-    if (!isWoken) await setTimeout(settleMs);
+    if (!isWoken) await delay(settleMs);
   }
   return 0;
 }
@@ -177,4 +182,44 @@ function folderOf(path: string, { cwd }: Io): string {
     throw new UserError("--watch: standard input cannot be watched: name a file or folder", { exitCode: 2 });
   const absolute = resolve(cwd, path);
   return statSync(absolute, { throwIfNoEntry: false })?.isDirectory() === true ? absolute : dirname(absolute);
+}
+
+/** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
+const usualSettleMs = 150;
+
+type Changed = (name: string | null, only: string | undefined) => void;
+
+/** Calls back when a manifest under one of the paths is saved, added or removed. Folders are watched with all below. */
+export function watchManifests(
+  paths: readonly string[],
+  cwd: string,
+  { onChange, settleMs = usualSettleMs }: { readonly onChange: () => void; readonly settleMs?: number },
+): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const changed = (name: string | null, only: string | undefined): void => {
+    const matters = only === undefined ? /\.ya?ml$|(^|\/)\.purlinignore$/.test(name ?? "") : name === only;
+    if (!matters || (name ?? "").includes("node_modules")) return;
+    clearTimeout(timer);
+    timer = setTimeout(onChange, settleMs);
+  };
+  const watchers = paths.map((path) => watchPath(resolve(cwd, path), changed));
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      for (const watcher of watchers) watcher?.[Symbol.dispose]();
+    },
+  };
+}
+
+function watchPath(path: string, changed: Changed): Disposable | undefined {
+  try {
+    if (statSync(path).isDirectory()) return watchFolder(path, (name) => changed(name, undefined));
+    // A file is watched through its folder, because many editors write a new one and move it over the old one.
+    const watcher = watch(dirname(path), (_, name) => changed(name, basename(path)));
+    watcher.on("error", () => watcher.close());
+    return { [Symbol.dispose]: () => watcher.close() };
+  } catch {
+    // Gone since it was read, or more folders than the system watches: saves are not noticed, nothing else is lost.
+    return undefined;
+  }
 }

@@ -4,8 +4,8 @@ import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { tempFolder } from "../../test/temp-folder.ts";
-import { watchManifests } from "./up-command.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { watchManifests } from "./watch-files.ts";
 
 test("saves of manifests are noticed, in folders and below, once for many; other files do not count", async () => {
   using folder = tempFolder({ "p/a.yaml": "1", "p/below/b.yml": "1", "one.yaml": "1", "other.yaml": "1" });

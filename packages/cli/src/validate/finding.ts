@@ -30,6 +30,7 @@ export const checks = {
   V10: "patches and transforms: paths exist, types agree, patch sets exist, bases are complete",
   V11: "Go templates and CEL filters of steps have valid syntax",
   V12: "steps fit together: one kind for each resource name, none is added after a step that drops resources, readiness is decided",
+  V13: "claims have no fields of composite resources alone",
 } as const;
 
 export type CheckCode = keyof typeof checks;

@@ -42,12 +42,12 @@ export function templateProblem(text: string, delimiters: Delimiters = defaults)
     structure.end();
     return undefined;
   } catch (error) {
-    if (error instanceof SyntaxProblem) return { line: error.line, text: error.message };
+    if (error instanceof TemplateSyntaxError) return { line: error.line, text: error.message };
     throw error;
   }
 }
 
-class SyntaxProblem extends Error {
+class TemplateSyntaxError extends Error {
   readonly line: number;
 
   constructor(line: number, text: string) {
@@ -74,7 +74,7 @@ function* actionsOf(text: string, { left, right }: Delimiters): Iterable<Action>
       const space = /\s*/y;
       space.lastIndex = at;
       pass(at + (space.exec(text)?.[0].length ?? 0));
-      if (at >= text.length) throw new SyntaxProblem(opened, "unclosed action");
+      if (at >= text.length) throw new TemplateSyntaxError(opened, "unclosed action");
       const isTrimmed = text[at] === "-" && /\s/.test(text[at - 1] ?? "") && text.startsWith(right, at + 1);
       if (isTrimmed || text.startsWith(right, at)) {
         pass(at + right.length + (isTrimmed ? 1 : 0));
@@ -93,9 +93,9 @@ function endOfComment(
   { at, right, line }: { readonly at: number; readonly right: string; readonly line: number },
 ): number {
   const end = text.indexOf("*/", at);
-  if (end === -1) throw new SyntaxProblem(line, "unclosed comment");
+  if (end === -1) throw new TemplateSyntaxError(line, "unclosed comment");
   const rest = /^\s-/.test(text.slice(end + 2, end + 4)) ? end + 4 : end + 2;
-  if (!text.startsWith(right, rest)) throw new SyntaxProblem(line, "comment ends before closing delimiter");
+  if (!text.startsWith(right, rest)) throw new TemplateSyntaxError(line, "comment ends before closing delimiter");
   return rest + right.length;
 }
 
@@ -117,7 +117,10 @@ function tokenAt(text: string, at: number, line: number): Token {
   }
   const character = text[at] ?? "";
   const isQuote = character === '"' || character === "`" || character === "'";
-  throw new SyntaxProblem(line, isQuote ? "unterminated string" : `unexpected ${JSON.stringify(character)} in action`);
+  throw new TemplateSyntaxError(
+    line,
+    isQuote ? "unterminated string" : `unexpected ${JSON.stringify(character)} in action`,
+  );
 }
 
 const controls = new Set(["if", "range", "with"]);
@@ -183,7 +186,8 @@ class Structure {
 
   end(): void {
     const block = this.#blocks.at(-1);
-    if (block !== undefined) throw new SyntaxProblem(block.line, `unexpected EOF: {{${block.keyword}}} has no {{end}}`);
+    if (block !== undefined)
+      throw new TemplateSyntaxError(block.line, `unexpected EOF: {{${block.keyword}}} has no {{end}}`);
   }
 
   #end(rest: readonly Token[]): void {
@@ -260,7 +264,7 @@ class Structure {
     if (!this.#variables.has(name)) throw this.#problem(`undefined variable ${JSON.stringify(name)}`);
   }
 
-  #problem(text: string): SyntaxProblem {
-    return new SyntaxProblem(this.#line, text);
+  #problem(text: string): TemplateSyntaxError {
+    return new TemplateSyntaxError(this.#line, text);
   }
 }

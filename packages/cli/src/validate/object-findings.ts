@@ -2,7 +2,7 @@
 import { crossplaneAnnotations } from "@purlin/composition";
 import { isNoMatch } from "@purlin/kube-client";
 import { findStatusError, isAlreadyExists } from "@purlin/kube-objects/errors";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { parseFieldPath } from "../files/yaml-position.ts";
 import { objectProblems, unknownFields } from "../manifests/apply-problem.ts";
@@ -15,21 +15,36 @@ import { lookUp, type ScratchServer } from "./kind-schemas.ts";
 const { resourceName } = crossplaneAnnotations;
 const manager = "purlin-validate";
 
+/** What may be known about an object. */
+interface Known {
+  /** What it was before. */
+  readonly old?: Manifest | undefined;
+  /** Of a claim: the kind of its composite resource. */
+  readonly composite?: TypeRef | undefined;
+}
+
 /** Judges one object as an API server would that has no other objects: schema, unknown fields, CEL rules, metadata. */
-export async function objectFindings(manifest: Manifest, scratch: ScratchServer, old?: Manifest): Promise<Finding[]> {
-  const found = await place(manifest, scratch);
-  if ("finding" in found) return [found.finding];
-  const { object } = found;
-  const finding = finder(manifest, scratch.schemas.of(object));
+export async function objectFindings(
+  manifest: Manifest,
+  scratch: ScratchServer,
+  { old, composite }: Known = {},
+): Promise<Finding[]> {
+  const { object, findings } = await place(manifest, scratch);
+  if (object === undefined) return [...findings];
+  const schemas = {
+    own: scratch.schemas.of(object),
+    composite: composite && scratch.schemas.of(composite),
+  };
+  const finding = finder(manifest, schemas);
   try {
     const before = old && (await store(old, scratch));
-    if (before?.stored === undefined && before !== undefined) return [...before.findings];
+    if (before?.stored === undefined && before !== undefined) return [...findings, ...before.findings];
     await write(object, scratch, { before: before?.stored, fieldValidation: "Strict" });
-    return [];
+    return [...findings];
   } catch (error) {
     const unknown = unknownFields(textOf(error));
-    if (unknown.length === 0) return finding.of(await located(object, scratch, error));
-    return [...unknown.map(finding.unknownField), ...(await otherFindings(object, scratch, finding))];
+    if (unknown.length === 0) return [...findings, ...finding.of(await located(object, scratch, error))];
+    return [...findings, ...unknown.map(finding.unknownField), ...(await otherFindings(object, scratch, finding))];
   }
 }
 
@@ -73,12 +88,12 @@ interface Stored {
 
 /** Stores what an object was before, for rules about changes; or says why that is impossible. */
 async function store(old: Manifest, scratch: ScratchServer): Promise<Stored> {
-  const found = await place(old, scratch);
-  if ("finding" in found) return { findings: [found.finding] };
+  const { object, findings } = await place(old, scratch);
+  if (object === undefined) return { findings };
   try {
-    return { stored: await scratch.client.create(found.object, { fieldValidation: "Ignore" }), findings: [] };
+    return { stored: await scratch.client.create(object, { fieldValidation: "Ignore" }), findings: [] };
   } catch (error) {
-    return { findings: finder(old, scratch.schemas.of(old.object)).of(error) };
+    return { findings: finder(old, { own: scratch.schemas.of(old.object) }).of(error) };
   }
 }
 
@@ -95,31 +110,38 @@ async function located(object: KubeObject, { client }: ScratchServer, error: unk
   }
 }
 
-/** The object as it is sent: in its namespace, with a name if it is one that the control plane names. */
-async function place(
-  manifest: Manifest,
-  { client, ensureNamespace, schemas }: ScratchServer,
-): Promise<{ readonly object: KubeObject } | { readonly finding: Finding }> {
+/** The object as it is sent, and what is wrong with its place; no object if its kind is not known. */
+interface Placed {
+  readonly object?: KubeObject;
+  readonly findings: readonly Finding[];
+}
+
+/** In its namespace, with a name if it is one that the control plane names. */
+async function place(manifest: Manifest, { client, ensureNamespace, schemas }: ScratchServer): Promise<Placed> {
   const { object } = manifest;
-  const { apiVersion, kind, metadata } = object;
+  const { apiVersion, kind } = object;
   try {
     const { namespaced } = await client.mapper.mapping(object);
-    if (!namespaced && metadata.namespace) {
+    const { namespace: given, ...metadata } = object.metadata;
+    const findings: Finding[] = [];
+    if (!namespaced && given) {
       const text = `metadata.namespace: ${kind} is cluster-scoped: remove the namespace`;
       const path = ["metadata", "namespace"];
-      return { finding: { code: "V05", level: "error", type: "schema", manifest, path, text } };
+      findings.push({ code: "V05", level: "error", type: "schema", manifest, path, text });
     }
-    const namespace = namespaced ? (metadata.namespace ?? "default") : undefined;
+    const namespace = namespaced ? (given ?? "default") : undefined;
     if (namespace !== undefined) await ensureNamespace(namespace);
     const isNamed = metadata.name || metadata.generateName || metadata.annotations?.[resourceName] === undefined;
     const name = isNamed ? {} : { generateName: "composed-" };
-    return { object: { ...object, metadata: { ...metadata, ...name, ...(namespace && { namespace }) } } };
+    return { object: { ...object, metadata: { ...metadata, ...name, ...(namespace && { namespace }) } }, findings };
   } catch (error) {
     if (!isNoMatch(error)) throw error;
     const closest = schemas.closest(object);
     const advice = closest === undefined ? "add its XRD, CRD or package to the paths" : `did you mean ${closest}?`;
     const text = `no schema for ${apiVersion} ${kind}: ${advice}`;
-    return { finding: { code: "V01", level: "warning", type: "missingSchema", manifest, path: ["kind"], text } };
+    return {
+      findings: [{ code: "V01", level: "warning", type: "missingSchema", manifest, path: ["kind"], text }],
+    };
   }
 }
 
@@ -131,8 +153,14 @@ interface Finder {
   unknownField(field: string): Finding;
 }
 
+/** The schemas of an object, and of the composite resource of a claim. */
+interface FinderSchemas {
+  readonly own: Schema | undefined;
+  readonly composite?: Schema | undefined;
+}
+
 /** Makes findings of the answers of a server about an object. */
-function finder(manifest: Manifest, schema: Schema | undefined): Finder {
+function finder(manifest: Manifest, { own: schema, composite }: FinderSchemas): Finder {
   const rules = schema === undefined ? [] : ruleTexts(schema);
   return {
     of(error) {
@@ -149,6 +177,10 @@ function finder(manifest: Manifest, schema: Schema | undefined): Finder {
     },
     unknownField(field) {
       const path = parseFieldPath(field.replace(/^\./, ""));
+      if (composite !== undefined && lookUp(composite, path).isKnown) {
+        const text = `${field}: only composite resources have this field: remove it from the claim`;
+        return { code: "V13", level: "error", type: "unknownField", manifest, path, text };
+      }
       const found = schema === undefined ? undefined : lookUp(schema, path);
       const closest = found?.isKnown === false ? found.closest : undefined;
       const advice = closest === undefined ? "check its name and indentation" : `did you mean ${closest}?`;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { checks, type Finding, placeOf } from "./finding.ts";
@@ -215,8 +216,24 @@ warning: xpkg.example.org/a: not found
   );
 });
 
-test("for people: a line that is too long, a file that is gone and standard input are not shown", async () => {
-  using folder = tempFolder({ "long.yaml": "x".repeat(121), "fits.yaml": "x".repeat(120) });
+test("for people: of a long line the part around the field is shown", async () => {
+  using folder = tempFolder({ "long.yaml": `${"a".repeat(99)}B${"c".repeat(200)}` });
+  const shown = async (column: number): Promise<readonly string[]> => {
+    const placed = manifest("shop", { file: "long.yaml", line: 1, column });
+    const one = { manifest: placed, findings: [finding({ manifest: placed })], skippedRules: 0 };
+    const text = await reportText(report(one), new TestIo({ cwd: folder.path }));
+    return text.split("\n").slice(1, 3);
+  };
+  const middle = await shown(100);
+  assert.equal(middle[0], `    1 | …${"a".repeat(60)}B${"c".repeat(59)}…`);
+  assert.equal(middle[1]?.indexOf("^"), middle[0]?.indexOf("B"));
+  assert.equal((await shown(1))[0], `    1 | ${"a".repeat(99)}B${"c".repeat(20)}…`);
+  const [last = "", mark = ""] = await shown(300);
+  assert.deepEqual([last.length, mark.length], ["    1 | …".length + 120, last.length]);
+});
+
+test("for people: a file that is gone and standard input are not shown", async () => {
+  using folder = tempFolder({ "fits.yaml": "x".repeat(120) });
   const linesOf = async (file: string): Promise<number> => {
     const placed = manifest("shop", { file, line: 1, column: 1 });
     const text = await reportText(
@@ -225,10 +242,7 @@ test("for people: a line that is too long, a file that is gone and standard inpu
     );
     return text.trimEnd().split("\n").length;
   };
-  assert.deepEqual(
-    [await linesOf("fits.yaml"), await linesOf("long.yaml"), await linesOf("gone.yaml"), await linesOf("-")],
-    [4, 2, 2, 2],
-  );
+  assert.deepEqual([await linesOf("fits.yaml"), await linesOf("gone.yaml"), await linesOf("-")], [4, 2, 2]);
 });
 
 test("for people: characters that a terminal obeys are escaped, and a text is one line", async () => {
@@ -249,4 +263,10 @@ test("rules about changes that were not evaluated are counted, and noted for peo
   assert.equal(await noted(1), `note: 1 CEL rule about changes was ${advice}${sums}`);
   assert.equal(await noted(2), `note: 2 CEL rules about changes were ${advice}${sums}`);
   assert.partialDeepStrictEqual(documentOf(skipping(3)), { summary: { total: 2, skippedRules: 3 } });
+});
+
+test("each check has a row in the help of the command", () => {
+  const help = readFileSync(new URL("../help/validate.md", import.meta.url), "utf8");
+  const rows = [...help.matchAll(/^\| (V\d+) \| [^|\n]+ \|$/gm)].map(([, code]) => code);
+  assert.deepEqual(rows, Object.keys(checks), "one row a check, in the order of their codes");
 });

@@ -186,15 +186,24 @@ function findingLines(finding: Finding, source: readonly string[], io: Io): stri
   const level = finding.level === "error" ? style.bad("error:") : style.doubtful("warning:");
   const head = `${harmlessLine(file)}:${line}:${column}: ${level} ${harmlessLine(`${objectName(finding.manifest)}: ${finding.text}`)} [${finding.code}]`;
   const text = source[line - 1];
-  if (text === undefined || text.length > widest) return [head];
+  if (text === undefined) return [head];
   const number = String(line).padStart(5);
+  const { shown, at } = windowOf(text, column - 1);
   // A tab is as wide above the mark as in the line itself.
-  const before = text.slice(0, column - 1).replaceAll(/[^\t]/g, " ");
-  return [head, `${number} | ${harmless(text)}`, `${" ".repeat(number.length)} | ${before}^`];
+  const before = shown.slice(0, at).replaceAll(/[^\t]/g, " ");
+  return [head, `${number} | ${harmless(shown)}`, `${" ".repeat(number.length)} | ${before}^`];
+}
+
+/** The part of a long line around a column, and where the column is in it. */
+function windowOf(text: string, column: number): { readonly shown: string; readonly at: number } {
+  if (text.length <= widest) return { shown: text, at: column };
+  const start = Math.max(0, Math.min(column - widest / 2, text.length - widest));
+  const [left, right] = [start > 0 ? "…" : "", start + widest < text.length ? "…" : ""];
+  return { shown: `${left}${text.slice(start, start + widest)}${right}`, at: column - start + left.length };
 }
 
 async function sourceOf(finding: Finding, sources: Map<string, readonly string[]>, io: Io): Promise<readonly string[]> {
-  const { file } = placeOf(finding);
+  const { file } = finding.manifest;
   const known = sources.get(file);
   if (known !== undefined) return known;
   // Standard input can be read only once.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 
 const xrd = (spec: string, more = ""): string => `apiVersion: apiextensions.crossplane.io/v2

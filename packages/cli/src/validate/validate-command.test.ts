@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { functionPackage, packageMeta } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
+import { functionPackage, packageMeta } from "../../test/function-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
+import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { checks } from "./finding.ts";
 
 const definition = `apiVersion: apiextensions.crossplane.io/v2
@@ -145,6 +146,53 @@ describe("objects", () => {
     );
   });
 
+  test("with --cluster the object as it was is the live one, if there is one and it may be read", async () => {
+    const crd = (rule: string): string => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boxes.acme.org}
+spec:
+  group: acme.org
+  names: {kind: Box, plural: boxes}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {size: {type: integer}}${rule}}}
+`;
+    const box = (name: string, size: number): string => `---
+apiVersion: acme.org/v1
+kind: Box
+metadata: {name: ${name}}
+spec: {size: ${size}}
+`;
+    const rule = ', x-kubernetes-validations: [{rule: "self.size >= oldSelf.size", message: must not shrink}]';
+    using folder = tempFolder({
+      "live.yaml": `${crd("")}${box("shop", 5)}`,
+      "crd.yaml": crd(rule),
+      "boxes.yaml": `${box("shop", 4)}${box("fresh", 1)}`,
+      "larger.yaml": box("shop", 6),
+    });
+    await using _server = await startEmbeddedServer({
+      directory: join(folder.path, ".purlin"),
+      port: 0,
+      warn: () => {},
+    });
+    const applied = await run(folder, "crd.yaml");
+    assert.equal(applied.exitCode, 0);
+    assert.equal((await runInProcess(["apply", "live.yaml"], { cwd: folder.path })).exitCode, 0);
+    const judged = await run(folder, "crd.yaml", "boxes.yaml", "--cluster");
+    assert.equal(judged.stderr, "");
+    assert.deepEqual(findings(judged), ["boxes.yaml:5:1: error: Box/shop: spec: Invalid value: must not shrink [V03]"]);
+    assert.match(judged.stdout, /^note: 1 CEL rule about changes was not evaluated/m, "the one of the fresh Box");
+    const larger = await run(folder, "crd.yaml", "larger.yaml", "--cluster");
+    assert.deepEqual([larger.exitCode, findings(larger)], [0, []]);
+    assert.doesNotMatch(larger.stdout, /not evaluated/);
+  });
+
   test("claims are judged by the definition that offers them: fields of composite resources alone, and a kind with a typing error", async () => {
     const claims = definition
       .replace("crossplane.io/v2", "crossplane.io/v1")
@@ -160,7 +208,7 @@ describe("objects", () => {
       "claim.yaml": `${app("{size: s, claimRef: {name: a}, compositeDeletePolicy: Never}", "name: a, namespace: b")}---\n${other}`,
     });
     assert.deepEqual(findings(await run(folder, ".")), [
-      "claim.yaml:4:17: error: App/a: spec.claimRef: unknown field: check its name and indentation [V02]",
+      "claim.yaml:4:17: error: App/a: spec.claimRef: only composite resources have this field: remove it from the claim [V13]",
       'claim.yaml:4:38: error: App/a: spec.compositeDeletePolicy: Unsupported value: "Never": supported values: "Background", "Foreground" [V01]',
       "claim.yaml:7:1: warning: Ap/shop: no schema for acme.org/v1 Ap: did you mean App? [V01]",
     ]);
@@ -195,6 +243,21 @@ spec:
         'b.yaml:3:12: error: Deployment/Web: metadata.name: Invalid value: "Web": … [V05]',
         "c.yaml:3:21: error: Namespace/a: metadata.namespace: Namespace is cluster-scoped: remove the namespace [V05]",
       ],
+    );
+  });
+
+  test("a composite resource of a file that lacks its spec is not taken for a rendered one", async () => {
+    const partial = app("{crossplane: {resourceRefs: []}}\nstatus: {conditions: []}");
+    using folder = tempFolder({ "definition.yaml": definition, "app.yaml": partial });
+    assert.match(findings(await run(folder, ".")).join(), /App\/shop: spec\.size: Required value \[V01\]/);
+  });
+
+  test("a namespace that is not allowed hides nothing else", async () => {
+    const wrong = "apiVersion: v1\nkind: Namespace\nmetadata: {name: A, namespace: b}\nspce: {}\n";
+    using folder = tempFolder({ "wrong.yaml": wrong });
+    assert.deepEqual(
+      findings(await run(folder, ".")).map((line) => line.replace(/: error: .*(?= \[)/, "")),
+      ["wrong.yaml:3:12 [V05]", "wrong.yaml:3:21 [V05]", "wrong.yaml:4:1 [V02]"],
     );
   });
 
@@ -255,6 +318,7 @@ spec:
 
   test("what purlin render prints is validated; its results and context are not objects", async () => {
     const rendered = `${app("{size: s}")}---
+${app("{crossplane: {resourceRefs: []}}\nstatus: {conditions: []}", "name: partial, labels: {'a b': c}")}---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {generateName: shop-, annotations: {crossplane.io/composition-resource-name: web}}
@@ -267,7 +331,8 @@ message: hello
 `;
     using folder = tempFolder({ "definition.yaml": definition });
     const outcome = await runInProcess(["validate", "definition.yaml", "-"], { cwd: folder.path, stdin: rendered });
-    assert.equal(findings(outcome).length, 1, outcome.stdout);
+    assert.equal(findings(outcome).length, 2, outcome.stdout);
+    assert.match(outcome.stdout, /App\/partial: metadata\.labels: Invalid value: "a b"/);
     assert.match(outcome.stdout, /spec\.replicas: Invalid value: -1: must be greater than or equal to 0/);
   });
 });
@@ -607,6 +672,10 @@ describe("output", () => {
       [2, "::error::.: no files ending in .yaml or .yml found: check the path\n"],
     );
     assert.match((await run(folder, ".", "-o", "sarif")).stdout, /"message": \{\s+"text": "\.: no files ending/);
+    assert.match(
+      (await run(folder, ".", "-o", "yaml")).stdout,
+      /^errors:\n- code: INVALID_INPUT\n {2}message: .*no files ending/,
+    );
   });
 
   test("the help lists every check", () => {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { relative, resolve } from "node:path";
+import { guardTransport, isNoMatch } from "@purlin/kube-client";
+import { isForbidden, isNotFound } from "@purlin/kube-objects/errors";
 import { type JsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
-import { openCluster } from "../cluster/cluster-client.ts";
+import { groupOf, type KubeObject, stringAt } from "@purlin/kube-objects/object";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { ownVersion } from "../command-name.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
@@ -11,7 +14,7 @@ import { readProjectFile } from "../project/project-file.ts";
 import { harmless, harmlessJson } from "../terminal/harmless.ts";
 import { crdType, definitionType, isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { runOnSaves } from "../up/watch-files.ts";
-import { asInput, isUserError, UserError } from "../user-error.ts";
+import { asInput, errorEntry, isUserError, UserError } from "../user-error.ts";
 import { type Finding, placeOf } from "./finding.ts";
 import { findPackages, type KnownPackage } from "./packages.ts";
 import {
@@ -41,10 +44,11 @@ const printers: Readonly<Record<string, Print>> = {
   sarif: (report) => json(sarifOf(report, ownVersion())),
 };
 
-/** What code hosts read gets the error, too, when a file cannot be read: they show no stderr. */
-const errorPrinters: Readonly<Record<string, (message: string) => string>> = {
-  github: githubError,
-  sarif: (message) => json(sarifError(message, ownVersion())),
+/** What programs read gets the error, too, when a file cannot be read: code hosts show no stderr. */
+const errorPrinters: Readonly<Record<string, (error: UserError) => string>> = {
+  yaml: (error) => printYaml({ errors: [{ ...errorEntry(error) }] }),
+  github: ({ message }) => githubError(message),
+  sarif: ({ message }) => json(sarifError(message, ownVersion())),
 };
 
 /** The exit code when something that was given is wrong. */
@@ -59,14 +63,14 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   }
   const paths = pathsOf(input, io);
   const once = (): Promise<number> => validateOnce(paths, { input, io, print, printError: errorPrinters[format] });
-  return isSet(input, "watch") ? await runOnSaves(paths, io, { run: once }) : await once();
+  return isSet(input, "watch") ? await runOnSaves(paths, io, { run: once, concerns: isRead }) : await once();
 }
 
 interface Validation {
   readonly input: CommandInput;
   readonly io: Io;
   readonly print: Print;
-  readonly printError: ((message: string) => string) | undefined;
+  readonly printError: ((error: UserError) => string) | undefined;
 }
 
 function pathsOf({ args }: CommandInput, io: Io): readonly string[] {
@@ -77,7 +81,7 @@ function pathsOf({ args }: CommandInput, io: Io): readonly string[] {
 
 async function validateOnce(paths: readonly string[], { input, io, print, printError }: Validation): Promise<number> {
   const report = await validate(paths, input, io).catch((error: unknown) => {
-    if (printError !== undefined && isUserError(error)) io.stdout.write(printError(error.message));
+    if (printError !== undefined && isUserError(error)) io.stdout.write(printError(error));
     throw error;
   });
   const judged = isSet(input, "strict")
@@ -105,20 +109,71 @@ async function validate(paths: readonly string[], input: CommandInput, io: Io): 
   const { packages, missing } = await findPackages(sources, input, io);
   if (manifests.length === 0)
     throw new UserError(`${paths.join(", ")}: no objects found: nothing to validate`, { exitCode: invalidExit });
-  const live = isSet(input, "cluster") ? await clusterPackages(input, io) : [];
-  const judged = await validateObjects({ manifests, packages: [...packages, ...live], old, signal: io.signal });
+  const live = isSet(input, "cluster") ? await readCluster(manifests, input, io) : { packages: [], objects: [] };
+  const judged = await validateObjects({
+    ...{ manifests, packages: [...packages, ...live.packages], signal: io.signal },
+    old: [...live.objects, ...old],
+  });
   return { judged, missingPackages: missing };
 }
 
 /** Results and context, which `purlin render` prints beside objects. */
 const isRenderOutput = ({ apiVersion }: JsonObject): boolean => String(apiVersion).startsWith("render.crossplane.io/");
 
-/** What a running control plane offers, as if it came from packages. */
-async function clusterPackages(input: CommandInput, io: Io): Promise<KnownPackage[]> {
-  await using cluster = await openCluster(input, io);
+/** What a running control plane has. */
+interface Live {
+  /** Its kinds and functions, as if they came from packages. */
+  readonly packages: readonly KnownPackage[];
+  /** The objects as they are, of kinds with rules about changes. */
+  readonly objects: readonly Manifest[];
+}
+
+async function readCluster(manifests: readonly Manifest[], input: CommandInput, io: Io): Promise<Live> {
+  await using cluster = await openCluster(input, io, { transport: guardTransport });
+  const packages = await clusterPackages(cluster, io);
+  const definitions = [...manifests, ...packages.flatMap((one) => one.manifests)].map(({ object }) => object);
+  const kinds = new Set(definitions.filter(hasChangeRules).flatMap(definedKinds));
+  const changing = manifests.filter(({ object }) => kinds.has(kindKey(object)));
+  const objects = await Promise.all(changing.map(({ object }) => liveObject(object, cluster, io)));
+  return { packages, objects: objects.flatMap((object) => object ?? []) };
+}
+
+const hasChangeRules = (object: KubeObject): boolean =>
+  (isDefinition(object) || isCrd(object)) && /\boldSelf\b/.test(printJson(object));
+
+const kindKey = ({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): string =>
+  `${groupOf(apiVersion)} ${kind}`;
+
+function definedKinds(definition: KubeObject): string[] {
+  const group = stringAt(definition, ["spec", "group"]);
+  return ["names", "claimNames"].map((names) => `${group} ${stringAt(definition, ["spec", names, "kind"])}`);
+}
+
+/** An object as it is on the server. One that does not exist has no rules about changes, and those of one that may not be read are counted. */
+async function liveObject(object: KubeObject, { client, namespace }: Cluster, io: Io): Promise<Manifest | undefined> {
+  const { name, namespace: own } = object.metadata;
+  if (!name) return undefined;
+  try {
+    const { namespaced } = await client.mapper.mapping(object);
+    const key = { name, namespace: namespaced ? (own ?? namespace) : undefined };
+    const { status: _status, ...found } = await client.get(object, key, { signal: io.signal });
+    const { labels = {}, annotations = {} } = found.metadata;
+    const metadata = { name, ...(own && { namespace: own }), labels, annotations };
+    return { object: { ...found, metadata }, file: "the cluster", at: () => "the cluster" };
+  } catch (error) {
+    if (isNotFound(error) || isNoMatch(error) || isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+async function clusterPackages(cluster: Cluster, io: Io): Promise<KnownPackage[]> {
   const { signal } = io;
   const list = async (type: typeof crdType): Promise<Manifest[]> => {
-    const { items } = await cluster.client.list(type, { signal });
+    const { items } = await cluster.client.list(type, { signal }).catch((error: unknown) => {
+      // An API server without a control plane has no functions and no XRDs.
+      if (isNoMatch(error)) return { items: [] };
+      throw error;
+    });
     return items.map((object) => ({ object: { ...object, ...type }, file: "the cluster", at: () => "the cluster" }));
   };
   const functions = await list({ apiVersion: "pkg.crossplane.io/v1", kind: "Function" });
@@ -256,4 +311,9 @@ function badValue(finding: Finding, message: string): unknown {
     // Quoted as Go quotes, with escapes that JSON does not have.
     return found.slice(1, -1);
   }
+}
+
+/** Whether a file in a watched folder may be one that is validated, or says which are: a log that is written there is none. */
+function isRead(path: string): boolean {
+  return /\.(ya?ml|json|xpkg|purlinignore)$/.test(path);
 }

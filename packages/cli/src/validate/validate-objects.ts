@@ -2,11 +2,18 @@
 
 import { deriveCrds, storedDefinition } from "@purlin/composition";
 import { findStatusError } from "@purlin/kube-objects/errors";
-import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
+import {
+  groupOf,
+  type KubeObject,
+  keyOf,
+  keyText,
+  objectsAt,
+  stringAt,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 import { compareDefinitions } from "@purlin/preview";
 import { parseFieldPath } from "../files/yaml-position.ts";
-import { objectProblems } from "../manifests/apply-problem.ts";
-import { keywordProblems } from "../manifests/definition-problems.ts";
+import { keywordProblems, objectProblems } from "../manifests/apply-problem.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { textOf } from "../user-error.ts";
@@ -52,11 +59,19 @@ export async function validateObjects({ manifests, packages, old, signal }: Vali
     const old = before.get(definitionIdentity(manifest.object));
     if (old !== undefined) findings.push(...changeFindings(manifest, old));
   }
+  const known = [...definitions, ...packages.flatMap((one) => one.manifests)].map(({ object }) => object);
+  const composites = claimedKinds(known);
+  const rendered = new Set(known.filter(isDefinition).map(compositeKind));
   for (const manifest of manifests) {
     signal.throwIfAborted();
     // The definition of a kind is judged as the CRD that it is or becomes.
     if (isCrd(manifest.object)) continue;
-    findings.push(...(await objectFindings(manifest, scratch, before.get(identity(manifest.object)))));
+    const facts = { old: before.get(identity(manifest.object)), composite: composites.get(kindOf(manifest.object)) };
+    const found = await objectFindings(manifest, scratch, facts);
+    // Of a composite resource purlin render prints the status and its references: the rest of the spec is in the file that was rendered.
+    findings.push(
+      ...(isRenderedComposite(manifest, rendered) ? found.filter(({ path }) => path[0] !== "spec") : found),
+    );
   }
   findings.push(...(await compositionFindings({ manifests, packages, scratch })));
   const byManifest = Map.groupBy(findings, ({ manifest }) => manifest);
@@ -80,6 +95,30 @@ function inOrder(a: Finding, b: Finding): number {
 }
 
 const identity = (object: KubeObject): string => `${object.apiVersion} ${object.kind} ${keyText(keyOf(object))}`;
+
+const kindOf = ({ apiVersion, kind }: KubeObject): string => `${apiVersion} ${kind}`;
+
+const compositeKind = (definition: KubeObject): string =>
+  `${stringAt(definition, ["spec", "group"])} ${stringAt(definition, ["spec", "names", "kind"])}`;
+
+function isRenderedComposite({ file, object }: Manifest, composites: ReadonlySet<string>): boolean {
+  const spec = Object.keys((object["spec"] ?? {}) as object);
+  const isPartial = object["status"] !== undefined && spec.every((key) => ["crossplane", "resourceRefs"].includes(key));
+  return file === "-" && isPartial && composites.has(`${groupOf(object.apiVersion)} ${object.kind}`);
+}
+
+/** The kinds of the composite resources of claims, by the kinds of claims. */
+function claimedKinds(objects: readonly KubeObject[]): ReadonlyMap<string, TypeRef> {
+  const kinds = new Map<string, TypeRef>();
+  for (const object of objects.filter(isDefinition)) {
+    const claim = stringAt(object, ["spec", "claimNames", "kind"]);
+    for (const version of claim === "" ? [] : objectsAt(object, ["spec", "versions"])) {
+      const apiVersion = `${stringAt(object, ["spec", "group"])}/${stringAt(version, ["name"])}`;
+      kinds.set(`${apiVersion} ${claim}`, { apiVersion, kind: stringAt(object, ["spec", "names", "kind"]) });
+    }
+  }
+  return kinds;
+}
 
 /** A definition may move to another version of its own kind. */
 const definitionIdentity = ({ apiVersion, kind, metadata }: KubeObject): string =>

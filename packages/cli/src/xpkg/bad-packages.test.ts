@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packages that cannot work, in a whole control plane: a condition, an event and a line of the command tell why, and the revision
-// that ran before goes on serving.
+// Packages that cannot work, in a whole control plane: a condition, an event and a line of the command report why, and the revision
+// that ran before continues to serve.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { silentLog } from "@purlin/base";
+import type { TempFolder } from "@purlin/base/testing/temp-folder";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,
@@ -20,8 +21,7 @@ import {
   pushPackage,
   runtimeLabel,
 } from "@purlin/oci";
-import { functionPackage, packageMeta } from "../../test/function-package.ts";
-import type { TempFolder } from "../../test/temp-folder.ts";
+import { functionPackage, packageMeta } from "../../test/function-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "../up/embedded-plane.ts";
@@ -73,7 +73,12 @@ suite("packages that cannot work", () => {
       functionRevisionSelectors: true,
     };
     const io = new TestIo({ cwd: folder.path, env: { PATH: process.env["PATH"] } });
-    plane = await startEmbeddedPlane(options, { io, log: silentLog, warn: () => {}, onFunctionChange: () => {} });
+    plane = await startEmbeddedPlane(options, {
+      io,
+      log: silentLog,
+      warn: () => {},
+      onFunctionChange: () => {},
+    });
     registry = plane.registry.address;
     await purlin("xpkg", "build", "-o", "good.xpkg");
     await purlin("xpkg", "push", "-f", "good.xpkg", `${registry}/acme/good:v1`);
@@ -110,7 +115,7 @@ suite("packages that cannot work", () => {
     return reference;
   }
 
-  /** What `install --wait` tells until it says what is expected. */
+  /** The output of `install --wait` up to the expected line. */
   async function installOutput(args: string[], says: RegExp): Promise<string> {
     const stopping = new AbortController();
     const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
@@ -140,7 +145,7 @@ suite("packages that cannot work", () => {
     readonly kind?: "function" | "configuration";
     /** Puts it into a repository: two packages of one source are another problem. */
     readonly reference: (repository: string) => Promise<string> | string;
-    /** What the command tells while it waits. */
+    /** What the command prints while it waits. */
     readonly reports: RegExp;
     readonly warned: RegExp;
   }
@@ -219,7 +224,7 @@ suite("packages that cannot work", () => {
   };
 
   for (const [name, { why, kind = "function", reference, reports, warned }] of Object.entries(rows)) {
-    test(`the command, a condition and an event tell of ${why}`, async () => {
+    test(`the command, a condition and an event report ${why}`, async () => {
       const line = await installOutput([kind, await reference(name), name], reports);
       assert.match(line, reports);
       await until(`${warned} of ${name}`, async () => (await warnings(name)).some((text) => warned.test(text)));
@@ -235,7 +240,7 @@ suite("packages that cannot work", () => {
       .map(({ spec }) => String(spec.revision));
   };
 
-  test("whatever a package that works is pointed to, what it runs goes on serving; a good one takes over", async () => {
+  test("whatever a package that works is pointed to, what it runs continues to serve; a good one takes over", async () => {
     assert.deepEqual(await serving(), ["1"]);
     for (const [name, { why, kind = "function", reports, reference }] of Object.entries(rows)) {
       if (kind !== "function") continue;

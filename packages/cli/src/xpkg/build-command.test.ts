@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { functionPackage, packageMeta } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
+import { functionPackage, packageMeta } from "../../test/function-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import type { Inspected } from "./inspect-command.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import type { RegistryCredentials } from "@purlin/oci";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { findCredentials } from "./xpkg-workspace.ts";
 
@@ -47,7 +47,7 @@ const rows: Record<string, { reason: string; config: object; scripts?: Record<st
       credentials: known,
     },
     ForOne: {
-      reason: "credHelpers knows a registry better",
+      reason: "credHelpers takes precedence for its registry",
       config: { credsStore: "all", credHelpers: { "registry.example.org": "one" } },
       scripts: { one: answer, all: "exit 7" },
       credentials: known,
@@ -65,7 +65,7 @@ const rows: Record<string, { reason: string; config: object; scripts?: Record<st
       credentials: { identityToken: "refresh" },
     },
     Nothing: {
-      reason: "what the helper does not know may be in the file",
+      reason: "a registry without a helper entry may be in the file",
       config: { credsStore: "all", auths },
       scripts: { all: unknown },
       credentials: written,
@@ -77,7 +77,7 @@ const rows: Record<string, { reason: string; config: object; scripts?: Record<st
       credentials: undefined,
     },
     First: {
-      reason: "the helper is asked before the file",
+      reason: "the helper is used before the file",
       config: { credsStore: "all", auths },
       scripts: { all: answer },
       credentials: known,
@@ -127,7 +127,7 @@ for (const [name, { script, name: helperName = "h", says }] of Object.entries(fa
   });
 }
 
-test("what --registry-config names is asked first, helpers included", async () => {
+test("--registry-config is used first, helpers included", async () => {
   using folder = tempFolder();
   helper(folder, "given", `echo '{"Username":"given","Secret":"x"}'`);
   folder.write("given.json", JSON.stringify({ credHelpers: { "registry.example.org": "given" } }));

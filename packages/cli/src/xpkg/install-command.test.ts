@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { packageCrds } from "@purlin/package-manager";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { openCluster } from "../cluster/cluster-client.ts";
@@ -73,7 +73,7 @@ test("with -o json, stdout is one document: what was created, or why it is not r
   assert.deepEqual([late.exitCode, JSON.parse(late.stdout)], [1, { errors: [{ code: "FAILED", message }] }]);
 });
 
-test("--wait ends when the package is installed and healthy, and tells what was in the way", async () => {
+test("--wait ends when the package is installed and healthy, and prints what it waited for", async () => {
   const waiting = purlin("xpkg", "install", "provider", image, "p", "--wait");
   const patch = async (status: JsonObject): Promise<void> => {
     await using cluster = await openCluster({ args: [], options: {} }, new TestIo({ cwd: folder.path }));

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageMeta } from "../../test/function-package.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { packageMeta } from "../../test/function-folder.ts";
 import { TestIo } from "../../test/test-io.ts";
 import { joinYaml, packageText, readYamlFolder } from "./package-text.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of commands for packages: platforms, file names, sizes, counts, and errors of registries as users can put them right.
+// Words of commands for packages: platforms, file names, sizes, counts, and errors of registries with what users can do about them.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { CommandInput } from "../options/command-spec.ts";
@@ -88,7 +88,7 @@ describe("an error of a command for packages", () => {
     assert.equal(shown.cause, error);
   });
 
-  test("of the user stays as it is, and so does one that the user cannot put right", () => {
+  test("an error of the user is unchanged, and so is an error that the user cannot fix", () => {
     const own = new UserError("mine", { exitCode: 2 });
     assert.equal(asUserError(own), own);
     const bug = new TypeError("x is not a function");

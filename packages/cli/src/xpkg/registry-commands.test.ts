@@ -6,6 +6,7 @@ import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import {
   buildImage,
   createRegistryClient,
@@ -17,8 +18,7 @@ import {
   startRegistry,
   writeArchive,
 } from "@purlin/oci";
-import { functionPackage, packageMeta } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { functionPackage, packageMeta } from "../../test/function-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import type { Inspected } from "./inspect-command.ts";
 

@@ -6,9 +6,9 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, utimesSync } from "node:fs"
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { functionPackage, packageMeta } from "../../test/function-package.ts";
-import { purlinCommand } from "../../test/purlin-command.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
+import { functionPackage, packageMeta } from "../../test/function-folder.ts";
+import { purlinCommand } from "../../test/spawn-purlin.ts";
 
 const crd =
   "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: inputs.example.org}\n";

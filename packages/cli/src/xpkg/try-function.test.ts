@@ -5,9 +5,9 @@ import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { platformOfNode } from "@purlin/oci";
-import { functionPackage, packageMeta } from "../../test/function-package.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { functionPackage, packageMeta } from "../../test/function-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 
 const build = (folder: TempFolder, ...args: string[]): Promise<Outcome> =>

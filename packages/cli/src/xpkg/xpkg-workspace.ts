@@ -57,7 +57,7 @@ export interface Workspace {
   readonly client: RegistryClient;
 }
 
-/** Runs the work of a command with a store of its own, and tells what went wrong as the user can put it right. */
+/** Runs the work of a command with a store of its own, and reports errors with what the user can do about them. */
 export async function inWorkspace<T>(
   input: CommandInput,
   io: Io,
@@ -81,14 +81,14 @@ const ownRegistryAdvice =
 /** What the user can do something about, as a UserError; anything else as it is. */
 export function asUserError(error: unknown): unknown {
   if (isUserError(error)) return error;
-  if (isOciError(error, "unauthorized")) {
-    // The library speaks of pull secrets, which is what a control plane has.
+  if (isOciError(error, "UNAUTHORIZED")) {
+    // The library mentions pull secrets, which only a control plane has.
     const what = textOf(error).replace(/; (?:check|create) .*$/, "");
     const login = `log in with "docker login", or specify a file with --registry-config`;
     const advice = /\b127\.0\.0\.1:/.test(what) ? `${login}; ${ownRegistryAdvice}` : login;
     return new UserError(`${what}: ${advice}`, { cause: error });
   }
-  if (isOciError(error, "unreachable")) {
+  if (isOciError(error, "UNREACHABLE")) {
     const what = textOf(error).replace(/; check .*$/, "");
     return new UserError(`${what}: check the registry's name, and that it is running`, { cause: error });
   }
@@ -159,7 +159,7 @@ function credentialsFromHelpers(text: string, where: string, io: Io): Credential
   };
 }
 
-/** What a helper prints about a registry; undefined when it knows nothing. */
+/** What a helper prints about a registry; undefined when it has no entry. */
 function ask({ helper, registry, where }: Question, { env, signal, stderr }: Io): Promise<string | undefined> {
   // A name, never a path: config.json must not choose which file is run.
   if (!/^[A-Za-z0-9._-]+$/.test(helper))

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
 import { memberAt } from "@purlin/kube-objects/object";
-import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
 
 const claimRefTo = (name: string, apiVersion: string = appKind.claimType.apiVersion) => ({
   apiVersion,
@@ -86,7 +86,7 @@ suite("binding a claim", () => {
     assert.equal(memberAt(await claims.xr("steady"), ["spec", "image"]), "a");
   });
 
-  test("a claim that waits says so once, and again when it waits anew", async () => {
+  test("a claim that waits says so once, and again when it waits again", async () => {
     const notYet = "Normal BindCompositeResource: Composite resource is not yet ready";
     await claims.create("patient", { image: "a" });
     await claims.pass("patient");
@@ -121,9 +121,7 @@ suite("binding a claim", () => {
     claims.control.events.take();
     await claims.pass("annotated");
     assert.ok(annotationsOf().length > 0);
-    for (const said of annotationsOf()) {
-      assert.deepEqual(said, { "external-name": "outside", "composite-name": name });
-    }
+    for (const said of annotationsOf()) assert.deepEqual(said, { "external-name": "outside", "composite-name": name });
     await claims.create("unknown", { image: "a" }, { annotations: { "crossplane.io/paused": "true" } });
     claims.control.events.take();
     await claims.pass("unknown");

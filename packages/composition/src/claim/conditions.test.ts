@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf } from "@purlin/kube-objects/object";
-import { appKind, ready, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { appKind, ready, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
 import { withCompositeConditions } from "./context.ts";
 
 const database = {
@@ -22,7 +22,7 @@ suite("conditions that functions aim at the claim", () => {
   });
   after(() => claims[Symbol.asyncDispose]());
 
-  const tell = async (name: string, status: JsonObject): Promise<void> => {
+  const setStatus = async (name: string, status: JsonObject): Promise<void> => {
     await claims.editStatus(await claims.xr(name), status);
     await claims.pass(name);
   };
@@ -31,7 +31,7 @@ suite("conditions that functions aim at the claim", () => {
     await claims.create("copied", { image: "a" });
     await claims.pass("copied");
     const image = { ...database, type: "ImageReady", status: "True", reason: "Available", message: "" };
-    await tell("copied", { claimConditionTypes: ["ImageReady", "DatabaseReady"], conditions: [database, image] });
+    await setStatus("copied", { claimConditionTypes: ["ImageReady", "DatabaseReady"], conditions: [database, image] });
     const { generation } = (await claims.claim("copied")).metadata;
     const types = conditionsOf(await claims.claim("copied")).map(({ type }) => type);
     assert.deepEqual(types, ["Synced", "Ready", "ImageReady", "DatabaseReady"]);
@@ -45,17 +45,20 @@ suite("conditions that functions aim at the claim", () => {
     await claims.create("listed", {});
     await claims.pass("listed");
     const secret = { ...database, type: "Internal" };
-    await tell("listed", { claimConditionTypes: ["DatabaseReady"], conditions: [database, secret] });
+    await setStatus("listed", { claimConditionTypes: ["DatabaseReady"], conditions: [database, secret] });
     assert.equal(await claims.condition("listed", "Internal"), undefined);
     const changed = { ...database, status: "True", reason: "Available", lastTransitionTime: "2026-01-01T00:00:09Z" };
-    await tell("listed", { claimConditionTypes: ["DatabaseReady"], conditions: [changed, secret] });
+    await setStatus("listed", { claimConditionTypes: ["DatabaseReady"], conditions: [changed, secret] });
     assert.equal((await claims.condition("listed", "DatabaseReady"))?.lastTransitionTime, "2026-01-01T00:00:09Z");
   });
 
   test("a listed type without a condition is skipped, and the status stays writable", async () => {
     await claims.create("incomplete", {});
     await claims.pass("incomplete");
-    await tell("incomplete", { claimConditionTypes: ["Absent", "DatabaseReady"], conditions: [database, ready()] });
+    await setStatus("incomplete", {
+      claimConditionTypes: ["Absent", "DatabaseReady"],
+      conditions: [database, ready()],
+    });
     assert.equal(await claims.condition("incomplete", "Absent"), undefined);
     assert.equal((await claims.condition("incomplete", "DatabaseReady"))?.reason, "Creating");
     assert.equal((await claims.condition("incomplete", "Ready"))?.reason, "Available");
@@ -75,7 +78,7 @@ suite("conditions that functions aim at the claim", () => {
   test("unchanged conditions keep their times and nothing is written", async () => {
     await claims.create("stable", {});
     await claims.pass("stable");
-    await tell("stable", { claimConditionTypes: ["DatabaseReady"], conditions: [database, ready()] });
+    await setStatus("stable", { claimConditionTypes: ["DatabaseReady"], conditions: [database, ready()] });
     const before = await claims.claim("stable");
     claims.now += 3_600_000;
     for (let i = 0; i < 5; i++) await claims.pass("stable");
@@ -85,7 +88,7 @@ suite("conditions that functions aim at the claim", () => {
   test("a new generation moves the time of the claim's own conditions, and not of those it copies", async () => {
     await claims.create("edited", { image: "a" });
     await claims.pass("edited");
-    await tell("edited", { claimConditionTypes: ["DatabaseReady"], conditions: [database] });
+    await setStatus("edited", { claimConditionTypes: ["DatabaseReady"], conditions: [database] });
     claims.now += 60_000;
     await claims.edit(await claims.claim("edited"), ["spec", "image"], "b");
     await claims.pass("edited");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { ready, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { ready, shop, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 
 const type = "connection.crossplane.io/v1alpha1";

@@ -7,7 +7,7 @@ import { after, before, suite, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 
 class Killed extends Error {}

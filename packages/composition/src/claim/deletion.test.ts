@@ -6,8 +6,8 @@ import { silentLog, systemClock } from "@purlin/base";
 import { type ControllerClient, crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { refusal } from "../../test/refusal.ts";
-import { appKind, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { appKind, shop, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
+import { refusal } from "../../test/failing-client.ts";
 import { find } from "../../test/test-control.ts";
 import { createClaimController } from "./reconciler.ts";
 
@@ -143,7 +143,7 @@ suite("deleting a claim", () => {
     assert.equal(await claim("referrer"), undefined);
   });
 
-  test("a claim that was refused is not let go, and its composite resource stays", async () => {
+  test("a claim that was refused keeps its finalizer, and its composite resource stays", async () => {
     const claimRef = { ...appKind.claimType, namespace: shop, name: "owner" };
     await claims.control.client.create({ ...appKind.compositeType, metadata: { name: "theirs" }, spec: { claimRef } });
     const finalizers = ["finalizer.apiextensions.crossplane.io"];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { ready, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { ready, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;
 

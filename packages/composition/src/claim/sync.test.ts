@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { appKind, ready, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { appKind, ready, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;
 
-/** Passes until nothing is written any more, and how many that took. */
+/** Passes until nothing is written, and how many that took. */
 async function settle(claims: TestClaims, name: string): Promise<number> {
   for (let passes = 1; passes < 10; passes++) {
     claims.control.takeWrites();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CacheChange } from "@purlin/kube-client";
 import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
-import { appKind } from "../../test/test-claims.ts";
+import { appKind } from "../../test/definition-control.ts";
 import { claimWatches } from "./reconciler.ts";
 
 function xr(claim?: { readonly name: string; readonly kind?: string; readonly apiVersion?: string }): KubeObject {
@@ -27,7 +27,7 @@ const cases: Record<string, { reason: string; change: CacheChange; want: ObjectK
     ],
   },
   Deleted: {
-    reason: "a claim that waits for it hears of its end",
+    reason: "a claim that waits for it is reconciled when it ends",
     change: { type: "deleted", object: xr({ name: "a" }) },
     want: [{ namespace: "shop", name: "a" }],
   },

@@ -7,8 +7,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition } from "../../test/definitions.ts";
-import { mortalClient } from "../../test/mortal-client.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { mortalClient } from "../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { autoReady, type ResponseWish } from "../../test/test-functions.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
@@ -95,7 +95,7 @@ async function freshXr(): Promise<string> {
   return name;
 }
 
-/** Reconciles until nothing is written any more, as restarts and events would. */
+/** Reconciles until nothing is written, as restarts and events would. */
 async function settle(name: string, wanted: ResponseWish): Promise<JsonObject> {
   const { bench } = mortal(-1, "before", wanted);
   for (let pass = 0; pass < 6; pass++) {

@@ -19,7 +19,7 @@ import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from 
 import { Registry } from "prom-client";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { autoReady, createTestFunctions, type TestFunctions } from "../../test/test-functions.ts";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/crossplane-fields.ts";
 import { controllerName } from "./composite-state.ts";
@@ -86,7 +86,7 @@ async function hasHeard(type: TypeRef): Promise<boolean> {
   return items.every((object) => versionOf(informer?.get(keyOf(object))) === versionOf(object));
 }
 
-/** Waits until the controller has heard of all that was written, and has nothing left to do. */
+/** Waits until the controller has received all writes and its queue is empty. */
 async function calm(): Promise<void> {
   await eventually("the controller rests", async () => {
     const before = calls();
@@ -152,7 +152,7 @@ test("a required object that appears wakes the XR", async () => {
   assert.equal(found, 1);
 });
 
-test("a new revision wakes those who follow, and moves them", async () => {
+test("a new revision wakes the XRs that follow, and moves them", async () => {
   const composition = await bench.compositionOf("moving", ["ready"]);
   await make("five", "moving");
   await eventually("the XR is ready", () => is("five", "Ready", "True"));

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { fatal, type ResponseWish } from "../../test/test-functions.ts";
 import { annotations } from "../composite-resource/constants.ts";
 
@@ -275,7 +275,7 @@ for (const [title, row] of Object.entries(rows)) {
     const events = bench.takeEvents().filter((line) => line.includes(" Warning "));
     const text = row.reportedIn === "event" ? events.join("\n") : (synced.message ?? "");
     for (const part of row.says(scene)) assert.ok(text.includes(part), `${part}\nis missing in\n${text}`);
-    assert.ok(events.length > 0, "an event tells the same");
+    assert.ok(events.length > 0, "an event has the same text");
     await row.repair?.(scene);
     bench.functions.set("f", {});
     if (row.valid !== undefined || title === "NoFunction") return;

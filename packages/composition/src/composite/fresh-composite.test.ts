@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { autoReady } from "../../test/test-functions.ts";
 import { composedName } from "../composite-resource/crossplane-fields.ts";
 

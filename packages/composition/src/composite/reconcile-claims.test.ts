@@ -10,7 +10,7 @@ import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-objects/object
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
 import { type Intercept, intercepted } from "../../test/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import {
   conditionFalse,
   conditionTrue,
@@ -177,7 +177,7 @@ test("a function hides its detail from the claim", async () => {
   const name = await claimed();
   want({
     results: [
-      { severity: warning, message: "internal error, the team knows", target: forClaim },
+      { severity: warning, message: "internal error, the team is informed", target: forClaim },
       { severity: fatal, message: "disk of db-7 is full", target: 1 },
     ],
   });
@@ -185,7 +185,7 @@ test("a function hides its detail from the claim", async () => {
   const lines = reported();
   assert.deepEqual(
     lines.filter((line) => line.startsWith("App/")),
-    [`App/${name} Warning ComposeResources: internal error, the team knows`],
+    [`App/${name} Warning ComposeResources: internal error, the team is informed`],
   );
   assert.equal(lines.filter((line) => line.startsWith("XApp/")).length, 2);
 });

@@ -10,7 +10,7 @@ import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-obj
 import { type CompositeBench, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
 import { type Intercept, intercepted } from "../../test/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { respond } from "../../test/test-functions.ts";
 import { connectionSecretType, kinds } from "../composite-resource/constants.ts";
 

@@ -11,7 +11,7 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { respond } from "../../test/test-functions.ts";
 import { createReconcile } from "./reconciler.ts";
 
@@ -173,7 +173,7 @@ test("seeds that cannot be read are left out, and the function asks", async () =
   assert.deepEqual([found(again[0], "it"), found(again[1], "it")], [undefined, ["wanted"]]);
 });
 
-/** After so long, and then at the next quarter of a second. */
+/** After this long, and then at the next quarter of a second. */
 function assertDueIn(ms: number, { requeueAfterMs = 0 }: ReconcileResult): void {
   assert.ok(requeueAfterMs >= ms && requeueAfterMs < ms + 250, `${requeueAfterMs}`);
 }
@@ -245,7 +245,7 @@ test("a function that hangs is given up at the deadline, and the XR says so", as
   );
 });
 
-test("a step without an answer is reported on the XR while it runs, and the reconcile goes on from there", async () => {
+test("a step without an answer is reported on the XR while it runs, and the reconcile continues from there", async () => {
   const clock = manualClock(Date.parse("2026-01-02T03:04:05Z"));
   const release = Promise.withResolvers<void>();
   const slow = createCompositeBench(cluster, xrd, { clock });
@@ -270,6 +270,34 @@ test("a step without an answer is reported on the XR while it runs, and the reco
   release.resolve();
   await reconciled;
   assert.equal((await bench.condition(name, "Synced")).status, "True");
+});
+
+test("a step without an answer is reported on an XR that has changed since it was read", async () => {
+  const clock = manualClock(Date.parse("2026-01-02T03:04:05Z"));
+  const release = Promise.withResolvers<void>();
+  const slow = createCompositeBench(cluster, xrd, { clock });
+  const name = await xr();
+  let seen: number | undefined;
+  slow.functions.set("first", (request) => respond(request));
+  slow.functions.set("second", async (request) => {
+    seen = (await bench.read(name)).metadata.generation;
+    await cluster.kube.patch({ ...slow.kind.type, name }, { spec: { image: "edited" } }, { type: "merge" });
+    clock.advance(10_000);
+    await release.promise;
+    return respond(request);
+  });
+  const reconciled = slow.reconcile(name);
+  await eventually("the XR says what it waits for", async () => {
+    return (await bench.condition(name, "Synced")).reason === "WaitingForFunction";
+  });
+  const edited = await bench.read(name);
+  assert.equal(textAt(edited, ["spec", "image"]), "edited");
+  assert.notEqual(edited.metadata.generation, seen);
+  assert.equal((await bench.condition(name, "Synced")).observedGeneration, seen, "functions have not seen the edit");
+  release.resolve();
+  await reconciled;
+  const { status, observedGeneration } = await bench.condition(name, "Synced");
+  assert.deepEqual([status, observedGeneration], ["True", seen]);
 });
 
 test("a function that always takes long is reported once, and then costs no write until it takes longer or the XR changes", async () => {

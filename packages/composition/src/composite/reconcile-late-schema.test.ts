@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { startTestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster } from "../../test/test-control.ts";
 
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 

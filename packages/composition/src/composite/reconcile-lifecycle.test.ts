@@ -8,7 +8,7 @@ import { keyOf } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
 import { type ClientCall, type Intercept, intercepted } from "../../test/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { finalizers } from "../composite-resource/constants.ts";
 import { createReconcile } from "./reconciler.ts";
 
@@ -116,7 +116,7 @@ test("a finalizer that cannot be removed is reported", async () => {
   );
 });
 
-test("a deleted XR is let go, and nothing of it is deleted", async () => {
+test("a deleted XR loses its finalizer, and no composed resource is deleted", async () => {
   const name = await freshXr();
   await bench.reconcile(name);
   await cluster.kube.delete({ ...bench.kind.type, name });
@@ -126,7 +126,7 @@ test("a deleted XR is let go, and nothing of it is deleted", async () => {
   await assert.rejects(bench.read(name), isNotFound);
 });
 
-test("an XR with other finalizers reports its deletion once, and its composed resources start no reconcile any more", async () => {
+test("an XR with other finalizers reports its deletion once, and its composed resources start no reconcile", async () => {
   const name = await freshXr({ finalizers: ["example.org/mine", finalizers.composite] });
   await bench.reconcile(name);
   assert.notDeepEqual(bench.state.tracker.typesOf({ name }), []);
@@ -182,7 +182,7 @@ for (const [what, hits] of Object.entries(conflicts)) {
   });
 }
 
-test("what is asked of a paused XR is answered when it goes on", async () => {
+test("a reconcile request of a paused XR is handled when it resumes", async () => {
   const paused = { "crossplane.io/paused": "true", "crossplane.io/reconcile-requested-at": "t1" };
   const name = await freshXr({ annotations: paused });
   await bench.reconcile(name);

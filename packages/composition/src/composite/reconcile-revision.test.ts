@@ -6,7 +6,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { revisionRefOf, revisionSelectorOf } from "../composite-resource/crossplane-fields.ts";
 

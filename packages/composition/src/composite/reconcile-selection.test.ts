@@ -10,7 +10,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
 import { type Intercept, intercepted } from "../../test/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { compositionRefOf } from "../composite-resource/crossplane-fields.ts";
 

@@ -158,7 +158,7 @@ const cases: Record<string, Case> = {
       ];
     }),
   ),
-  OffAndPlain: { reason: "with the switch off plain steps go on", revisions: [revision("fn-1")], off: true },
+  OffAndPlain: { reason: "with the switch off plain steps continue", revisions: [revision("fn-1")], off: true },
 };
 
 suite("ValidPipeline", () => {
@@ -190,7 +190,7 @@ suite("ValidPipeline", () => {
     const boom = new Error("boom");
     const fail = (): Promise<never> => Promise.reject(boom);
     const revisions: FunctionRevisions = { get: fail, list: fail, withDigest: fail };
-    const surroundings = { revisions, isUnderDevelopment: async () => false, revisionSelectors: true };
-    await assert.rejects(checkPipeline([step()], surroundings), /boom/);
+    const deps = { revisions, isUnderDevelopment: async () => false, revisionSelectors: true };
+    await assert.rejects(checkPipeline([step()], deps), /boom/);
   });
 });

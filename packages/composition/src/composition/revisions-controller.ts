@@ -20,7 +20,7 @@ import {
   isDeleted,
   type KubeObject,
   labelOf,
-  memberAt,
+  numberAt,
   type ObjectKey,
   objectAt,
   withMember,
@@ -118,8 +118,7 @@ export function planRevisions(composition: KubeObject, revisions: readonly KubeO
 
 /** The number of a revision; 0 when it has none. */
 export function numberOf(revision: KubeObject): number {
-  const number = memberAt(revision, ["spec", "revision"]);
-  return typeof number === "number" ? number : 0;
+  return numberAt(revision, ["spec", "revision"]);
 }
 
 function newestFirst(revisions: readonly KubeObject[]): readonly KubeObject[] {

@@ -192,7 +192,7 @@ suite("the validity of pipelines", () => {
     await becomes(control, "a", "ValidPipeline");
   });
 
-  test("nothing is written, and nothing is said, when nothing changes", async () => {
+  test("no status is written and no event is emitted when nothing changes", async () => {
     await using control = await start();
     await control.users.create(compositionRevision("a"));
     await becomes(control, "a", "ValidPipeline");

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { installCrds } from "@purlin/kube-controller";
-import { undescribedFields } from "@purlin/kube-controller/testing";
+import { judgeCrdCase, undescribedFields } from "@purlin/kube-controller/testing";
 import { crdCases } from "../../test/crd-cases.ts";
-import { judgeCrdCase } from "../../test/judge-crd-case.ts";
 import { startTestControl, type TestControl } from "../../test/test-control.ts";
 import { compositionCrds, keptCrds } from "./composition-crds.ts";
 

@@ -26,7 +26,7 @@ test("misspelled keywords are found wherever schemas are, and names of fields ar
   ]);
 });
 
-test("everything an API server knows, values and extensions of others are left alone", () => {
+test("keywords of API servers, values and extensions of others are left alone", () => {
   const known = {
     default: { tyep: 1 },
     example: { x: 1 },

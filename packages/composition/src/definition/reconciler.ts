@@ -107,9 +107,7 @@ async function establish(context: DefinitionContext): Promise<ReconcileResult> {
     return { requeueAfterMs: soonMs };
   }
   const type = role.typeOf(definitionFacts(xrd));
-  if (type !== undefined) {
-    await context.writeStatus(withoutConversionNotice(withRunning(xrd, type, context)));
-  }
+  if (type !== undefined) await context.writeStatus(withoutConversionNotice(withRunning(xrd, type, context)));
   return {};
 }
 

@@ -8,9 +8,6 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { appDefinition, cacheDefinition, definitionVersion } from "../../test/definitions.ts";
-import { refusal } from "../../test/refusal.ts";
-import { find } from "../../test/test-control.ts";
 import {
   appType,
   appXrd,
@@ -20,7 +17,10 @@ import {
   offered,
   startTestDefinitions,
   xappType,
-} from "../../test/test-definitions.ts";
+} from "../../test/definition-control.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../../test/definitions.ts";
+import { refusal } from "../../test/failing-client.ts";
+import { find } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { createDefinedController, createOfferedController } from "./setup.ts";
 
@@ -42,7 +42,7 @@ suite("a definition that is established", () => {
       compositeResourceClaimType: appType,
     });
     assert.ok(control.engine.isRunning(`composite/${appXrd}`) && control.engine.isRunning(`claim/${appXrd}`));
-    assert.equal(conditionsOf(xrd).length, 2, "nothing failed, so nothing is said about it");
+    assert.equal(conditionsOf(xrd).length, 2, "without a failure, no event is emitted");
     const applied = running.events().filter((text) => text.includes("Applied"));
     assert.deepEqual(applied.sort(), [
       "Normal EstablishComposite: Applied composite resource CustomResourceDefinition: xapps.platform.example.org",
@@ -84,7 +84,7 @@ suite("a definition that is established", () => {
     assert.deepEqual(crd?.metadata.labels, { own: "x", crd: "y" });
   });
 
-  test("nothing is written, and nothing is said, when nothing changes", async () => {
+  test("no status is written and no event is emitted when nothing changes", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;
     const schema = { type: "object", example: { a: 1 }, properties: { spec: { type: "object", required: [] } } };
@@ -263,7 +263,7 @@ suite("a definition that cannot be", () => {
       event: /: spec\.versions: none is referenceable/,
     },
     BadType: {
-      reason: "a type that no schema knows is named by its place",
+      reason: "a type that no schema declares is named by its place",
       xrd: appDefinition({
         schema: { type: "object", properties: { spec: { type: "object", properties: { a: { type: "text" } } } } },
       }),

@@ -5,9 +5,6 @@ import { suite, test } from "node:test";
 import { crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
-import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
-import { refusal } from "../../test/refusal.ts";
-import { find, startTestControl } from "../../test/test-control.ts";
 import {
   appType,
   appXrd,
@@ -19,7 +16,10 @@ import {
   startTestDefinitions,
   type TestDefinitions,
   xappType,
-} from "../../test/test-definitions.ts";
+} from "../../test/definition-control.ts";
+import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
+import { refusal } from "../../test/failing-client.ts";
+import { find, startTestControl } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 
 const shop = "shop";

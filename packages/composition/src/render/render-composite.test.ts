@@ -293,7 +293,7 @@ for (const [name, { inputs, want, input, field }] of Object.entries(wrong)) {
   });
 }
 
-test("a fatal is the failure, and what was said before it is kept", async () => {
+test("a fatal result is the failure, and results before it are kept", async () => {
   const results = [
     { severity: 2, message: "careful" },
     { severity: fatal, message: "boom", target: forClaim },

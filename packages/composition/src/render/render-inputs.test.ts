@@ -40,7 +40,7 @@ const composition: KubeObject = {
   spec: { compositeTypeRef: type, pipeline: [{ step: "t", functionRef: { name: "fn" } }] },
 };
 
-/** Renders an App with a function that composes one ConfigMap; tells what spec the function saw. */
+/** Renders an App with a function that composes one ConfigMap; returns the spec that the function got. */
 async function render(xrd: KubeObject, spec?: JsonObject): Promise<{ rendered: Rendered; seen: JsonObject }> {
   let seen: JsonObject = {};
   const fetchers = {
@@ -75,7 +75,7 @@ for (const [name, { reason, spec, want }] of Object.entries(defaults)) {
   });
 }
 
-test("a definition of v2 that says nothing of its scope is namespaced, one of v1 legacy", async () => {
+test("a definition of v2 without a scope is namespaced, one of v1 legacy", async () => {
   const membersOf = async (version: string): Promise<string[]> => {
     const { rendered } = await render(definition({}, version));
     return Object.keys(rendered.xr.short["spec"] as JsonObject);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { createErrorBrand } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   controllerOf,
@@ -198,7 +200,7 @@ export function uidOf(object: KubeObject): string {
 
 // The defaults that an API server applies to a definition and its composite resource.
 
-/** The definition as it would be stored: one of v2 that says nothing about its scope is namespaced. */
+/** The definition as it would be stored: one of v2 without a scope is namespaced. */
 export function storedDefinition(definition: KubeObject | undefined): KubeObject | undefined {
   if (definition === undefined || !definition.apiVersion.endsWith("/v2")) return definition;
   const scope = memberAt(definition, ["spec", "scope"]);
@@ -231,7 +233,7 @@ function derivedFrom(definition: KubeObject): KubeObject {
   }
 }
 
-const brand = Symbol.for("purlin.dev/composition/RenderError");
+const brand = createErrorBrand<RenderError>("purlin.dev/composition/RenderError");
 
 /** The input with the error. */
 type RenderInput = "xr" | "composition" | "definition" | "observed";
@@ -254,11 +256,11 @@ export class RenderError extends Error {
     this.input = input;
     this.field = field;
     this.index = index;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether the value is a RenderError, of this or another copy of the package. */
 export function isRenderError(value: unknown): value is RenderError {
-  return typeof value === "object" && value !== null && brand in value;
+  return brand.has(value);
 }

@@ -6,8 +6,7 @@ import { createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { startTestServer, type TestServer } from "@purlin/kube-controller/testing";
 import { isDeletionDenied } from "@purlin/kube-objects/errors";
-import { testDefinitionGuard } from "../../test/definition-guard-cases.ts";
-import { configMapType, refTo, UsageScene, usageType } from "../../test/usage-scene.ts";
+import { configMapType, refTo, testDefinitionGuard, UsageScene, usageType } from "../../test/usage-scene.ts";
 import { usageCrd } from "../crds/composition-crds.ts";
 import { createDeletionGuard, createUsageGuard, dataLossText, deletesItsKind } from "./definition-guard.ts";
 
@@ -56,7 +55,7 @@ test("the garbage collector deletes the definitions of packages that are gone", 
   assert.match(dataLossText(mrd, 2) ?? "", /^This would delete 2 objects of Keg\.example\.org\./);
 });
 
-test("Usages of a definition are asked first", () => {
+test("Usages of a definition are checked first", () => {
   const usages = createUsageGuard();
   const guard = createDeletionGuard(usages);
   guard.written("u", {

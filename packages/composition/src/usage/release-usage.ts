@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a Usage that is being deleted: the used object is released, and a deletion that was refused is made again.
+// What happens when a Usage is deleted: the used object is released, and a deletion that was refused is made again.
 
 import { isNoMatch } from "@purlin/kube-client/objects";
 import { attempt, type ReconcileContext, type ReconcileResult } from "@purlin/kube-controller";
@@ -31,13 +31,13 @@ import {
 } from "./usage-index.ts";
 import {
   inUseLabel,
-  NoNamespace,
-  type PassDeps,
+  NoNamespaceError,
   readSide,
   type Side,
   sideName,
   sideType,
-  WrongScope,
+  type UsageObjectDeps,
+  WrongScopeError,
 } from "./usage-objects.ts";
 
 /** The finalizer of all kinds of Usages. */
@@ -45,13 +45,13 @@ export const usageFinalizer = "usage.apiextensions.crossplane.io";
 
 const waitMs = 30_000;
 
-interface ReleaseDeps extends PassDeps {
+interface ReleaseDeps extends UsageObjectDeps {
   readonly index: UsageIndex;
   /** The key of the Usage in the index. */
   readonly indexKey: string;
 }
 
-/** Releases the used object and lets the Usage go; asks for another pass while a composed Usage has to wait for the using object. */
+/** Releases the used object and lets the Usage go; asks for another reconcile while a composed Usage has to wait for the using object. */
 export async function releaseUsage(context: ReconcileContext, deps: ReleaseDeps): Promise<ReconcileResult> {
   const usage = context.stored.object;
   if (await mustWait(usageEntry(deps.indexKey, usage), usage, deps)) {
@@ -85,13 +85,18 @@ async function mustWait(entry: UsageEntry, usage: KubeObject, deps: ReleaseDeps)
 }
 
 /** The object at a side; undefined when it, or its kind, does not exist. */
-async function find(usage: KubeObject, side: Side, deps: PassDeps): Promise<KubeObject | undefined> {
+async function find(usage: KubeObject, side: Side, deps: UsageObjectDeps): Promise<KubeObject | undefined> {
   if (sideName(usage, side) === "") return undefined;
   try {
     return await readSide(usage, side, deps);
   } catch (error) {
     // What this Usage can never have protected is not there for it.
-    if (isNotFound(error) || isNoMatch(error) || error instanceof WrongScope || error instanceof NoNamespace) {
+    if (
+      isNotFound(error) ||
+      isNoMatch(error) ||
+      error instanceof WrongScopeError ||
+      error instanceof NoNamespaceError
+    ) {
       return undefined;
     }
     throw error;
@@ -125,7 +130,7 @@ async function releaseUsed(context: ReconcileContext, used: KubeObject, deps: Re
 }
 
 /** The object without the label; undefined when it is gone. */
-async function removeLabel(used: KubeObject, deps: PassDeps): Promise<KubeObject | undefined> {
+async function removeLabel(used: KubeObject, deps: UsageObjectDeps): Promise<KubeObject | undefined> {
   if (used.metadata.labels?.[inUseLabel] === undefined) return used;
   return attempt({ reason: "RemoveInUseLabel", text: "cannot remove in use label from the used resource" }, () =>
     ignoreNotFound(patchLabel(used, null, deps)),
@@ -154,7 +159,7 @@ async function isHeldByOthers(used: KubeObject, deps: ReleaseDeps): Promise<bool
  * Whether a refused deletion is made again: if the Usage asks for it, or if the garbage collector tried and all owners are still gone.
  * An attempt that was recorded on another object, such as the one of a backup, does not count.
  */
-async function isReplayed(usage: KubeObject, used: KubeObject, deps: PassDeps): Promise<boolean> {
+async function isReplayed(usage: KubeObject, used: KubeObject, deps: UsageObjectDeps): Promise<boolean> {
   if (annotationOf(used, attemptAnnotation) === undefined || used.metadata.deletionTimestamp) return false;
   if ((annotationOf(used, attemptUidAnnotation) ?? used.metadata.uid) !== used.metadata.uid) return false;
   if (memberAt(usage, ["spec", "replayDeletion"]) === true) return true;
@@ -162,7 +167,7 @@ async function isReplayed(usage: KubeObject, used: KubeObject, deps: PassDeps): 
 }
 
 /** Whether an object had owners and all are gone. An owner that cannot be read may still exist. */
-async function hasNoOwner(used: KubeObject, { client, signal }: PassDeps): Promise<boolean> {
+async function hasNoOwner(used: KubeObject, { client, signal }: UsageObjectDeps): Promise<boolean> {
   const owners = used.metadata.ownerReferences ?? [];
   for (const { apiVersion, kind, name, uid } of owners) {
     try {
@@ -178,7 +183,7 @@ async function hasNoOwner(used: KubeObject, { client, signal }: PassDeps): Promi
   return owners.length > 0;
 }
 
-async function replay(used: KubeObject, { client, signal }: PassDeps): Promise<void> {
+async function replay(used: KubeObject, { client, signal }: UsageObjectDeps): Promise<void> {
   const { apiVersion, kind, metadata } = used;
   const asked = annotationOf(used, attemptAnnotation);
   const propagationPolicy = asked === "Foreground" || asked === "Orphan" ? asked : "Background";
@@ -192,7 +197,7 @@ async function replay(used: KubeObject, { client, signal }: PassDeps): Promise<v
 export async function patchLabel(
   used: KubeObject,
   value: "true" | null,
-  { client, signal }: PassDeps,
+  { client, signal }: UsageObjectDeps,
 ): Promise<KubeObject> {
   const { apiVersion, kind } = used;
   const patch = { metadata: { uid: used.metadata.uid ?? "", labels: { [inUseLabel]: value } } };
@@ -210,7 +215,7 @@ export async function patchLabel(
 export async function store(
   { stored }: Pick<ReconcileContext, "stored">,
   after: KubeObject,
-  { client, signal }: Omit<PassDeps, "objects">,
+  { client, signal }: Omit<UsageObjectDeps, "objects">,
 ): Promise<boolean> {
   if (after === stored.object) return false;
   stored.object = await client.update(after, { fieldManager: fieldManagers.update, signal });

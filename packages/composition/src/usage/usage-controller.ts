@@ -36,14 +36,14 @@ import { groupOf, isSameTarget, type UsageEntry, type UsageIndex, usageEntry, us
 import {
   inUseLabel,
   isUnresolved,
-  type PassDeps,
   readSide,
   resolveSelectors,
   type Side,
   sideName,
   sideType,
+  type UsageObjectDeps,
   UsedObjects,
-  WrongScope,
+  WrongScopeError,
 } from "./usage-objects.ts";
 import { indexKey, UsageWatches, usageControllerName } from "./usage-watches.ts";
 
@@ -97,7 +97,7 @@ export function createDisabledUsageControllers(
 
 function createUsageController(
   type: TypeRef,
-  deps: UsageControllerDeps & Pick<UsagePass, "objects">,
+  deps: UsageControllerDeps & Pick<UsageReconcileDeps, "objects">,
 ): WatchingController {
   const { client, events, clock, log, index } = deps;
   const watched = new UsageWatches(type, deps);
@@ -143,17 +143,17 @@ function unavailable(message: string): ConditionText {
   return { type: "Ready", status: "False", reason: "Unavailable", message };
 }
 
-interface UsagePass extends UsageControllerDeps {
+interface UsageReconcileDeps extends UsageControllerDeps {
   readonly type: TypeRef;
   readonly objects: UsedObjects;
   readonly watched: UsageWatches;
 }
 
-async function reconcileUsage(context: ReconcileContext, pass: UsagePass): Promise<ReconcileResult> {
-  const { client, clock, index, watched } = pass;
+async function reconcileUsage(context: ReconcileContext, shared: UsageReconcileDeps): Promise<ReconcileResult> {
+  const { client, clock, index, watched } = shared;
   const { stored, signal } = context;
-  const key = indexKey(pass.type, context.key);
-  const deps = { client, signal, index, indexKey: key, objects: pass.objects };
+  const key = indexKey(shared.type, context.key);
+  const deps = { client, signal, index, indexKey: key, objects: shared.objects };
   const usage = stored.object;
   const wrong = stringAt(usage, ["spec", "of", "apiVersion"]);
   if (groupOf(wrong) === undefined) {
@@ -181,7 +181,7 @@ async function reconcileUsage(context: ReconcileContext, pass: UsagePass): Promi
     await watched.start(stored.object, signal);
   }
   requireUseful(usageEntry(key, stored.object), index);
-  const changed = await holdUsed(context, pass, { isPolled });
+  const changed = await holdUsed(context, shared, { isPolled });
   watched.settled(context.key);
   const ready = withConditionTexts(stored.object, [available], clock);
   if (changed || ready !== stored.object) {
@@ -205,7 +205,7 @@ function isUnmatched(error: unknown): boolean {
   return / found matching labels: /.test(textOf(error));
 }
 
-/** An error that ends the pass. One that a watch wakes the Usage from is not retried. */
+/** An error that ends the reconcile. One that a watch wakes the Usage from is not retried. */
 function failed(
   { reason, text }: { readonly reason: string; readonly text: string },
   error: unknown,
@@ -218,7 +218,7 @@ function failed(
 /** Brings finalizer, details, label and owner of a Usage about. Resolves to whether anything changed. */
 async function holdUsed(
   context: ReconcileContext,
-  { client, objects, watched }: UsagePass,
+  { client, objects, watched }: UsageReconcileDeps,
   { isPolled }: { readonly isPolled: boolean },
 ): Promise<boolean> {
   const { stored, signal } = context;
@@ -275,7 +275,7 @@ function isOwnedByUsing(usage: KubeObject): boolean {
   );
 }
 
-interface ReadDeps extends PassDeps {
+interface ReadDeps extends UsageObjectDeps {
   readonly isPolled: boolean;
   readonly watched: UsageWatches;
 }
@@ -291,7 +291,7 @@ async function read(usage: KubeObject, side: Side, deps: ReadDeps): Promise<Kube
   try {
     return await readOrAwait(usage, side, deps);
   } catch (error) {
-    if (error instanceof WrongScope) throw new TerminalError(step, error.message, error);
+    if (error instanceof WrongScopeError) throw new TerminalError(step, error.message, error);
     const text = side === "of" ? "cannot get used" : "cannot get using";
     throw failed({ reason: step, text }, error, { isAwaited: !deps.isPolled && isNotFound(error) });
   }

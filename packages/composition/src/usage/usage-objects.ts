@@ -4,7 +4,7 @@ import { inTurns, isPartDone, type Work } from "@purlin/base";
 import { createInformerPool, type InformerPool, type KubeReader } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
+import { goQuote, goQuotedMap, type JsonObject } from "@purlin/kube-objects/json";
 import {
   controllerOf,
   type KubeObject,
@@ -25,8 +25,8 @@ export const inUseLabel = "crossplane.io/in-use";
 /** The side of a Usage: the used object, or the using one. */
 export type Side = "of" | "by";
 
-/** Reads and writes for one pass. */
-export interface PassDeps {
+/** Reads and writes for one reconcile. */
+export interface UsageObjectDeps {
   readonly client: ControllerClient;
   readonly objects: UsedObjects;
   readonly signal: AbortSignal;
@@ -101,16 +101,16 @@ export function sideName(usage: KubeObject, side: Side): string {
 }
 
 /** A namespaced Usage names a cluster-scoped object. */
-export class WrongScope extends Error {}
+export class WrongScopeError extends Error {}
 
 /** A Usage without a namespace names a namespaced object. */
-export class NoNamespace extends Error {}
+export class NoNamespaceError extends Error {}
 
 /**
  * Where the object at one side is. Throws what a client says that has to read a namespaced object without a namespace, and
- * {@link WrongScope} for a cluster-scoped used object that a namespaced Usage names itself.
+ * {@link WrongScopeError} for a cluster-scoped used object that a namespaced Usage names itself.
  */
-async function sideKey(usage: KubeObject, side: Side, { client, signal }: PassDeps): Promise<ObjectKey> {
+async function sideKey(usage: KubeObject, side: Side, { client, signal }: UsageObjectDeps): Promise<ObjectKey> {
   const name = sideName(usage, side);
   const { namespaced } = await client.mapper.mapping(sideType(usage, side), signal);
   const own = usage.metadata.namespace;
@@ -118,11 +118,11 @@ async function sideKey(usage: KubeObject, side: Side, { client, signal }: PassDe
   if (!namespaced) {
     // A selector stores the empty namespace of what it found.
     const isRefused = side === "of" && own !== undefined && named !== "";
-    if (isRefused) throw new WrongScope(wrongScopeText(usage));
+    if (isRefused) throw new WrongScopeError(wrongScopeText(usage));
     return { name };
   }
   const namespace = named ?? own;
-  if (!namespace) throw new NoNamespace("an empty namespace may not be set when a resource name is provided");
+  if (!namespace) throw new NoNamespaceError("an empty namespace may not be set when a resource name is provided");
   return { name, namespace };
 }
 
@@ -132,7 +132,7 @@ function wrongScopeText(usage: KubeObject): string {
 }
 
 /** Reads the object at one side; throws the NotFound of the server when it does not exist. */
-export async function readSide(usage: KubeObject, side: Side, deps: PassDeps): Promise<KubeObject> {
+export async function readSide(usage: KubeObject, side: Side, deps: UsageObjectDeps): Promise<KubeObject> {
   const { client, objects, signal, isLive } = deps;
   const type = sideType(usage, side);
   const key = await sideKey(usage, side, deps);
@@ -145,7 +145,7 @@ export function isUnresolved(usage: KubeObject, side: Side): boolean {
 }
 
 /** The Usage with the names of what its selectors find, each stored as it is found. */
-export async function resolveSelectors(usage: KubeObject, deps: PassDeps): Promise<KubeObject> {
+export async function resolveSelectors(usage: KubeObject, deps: UsageObjectDeps): Promise<KubeObject> {
   let resolved = usage;
   for (const side of ["of", "by"] as const) {
     if (!isUnresolved(resolved, side)) continue;
@@ -157,7 +157,11 @@ export async function resolveSelectors(usage: KubeObject, deps: PassDeps): Promi
   return resolved;
 }
 
-async function select(usage: KubeObject, side: Side, { client, objects, signal }: PassDeps): Promise<KubeObject> {
+async function select(
+  usage: KubeObject,
+  side: Side,
+  { client, objects, signal }: UsageObjectDeps,
+): Promise<KubeObject> {
   const at = ["spec", side, "resourceSelector"];
   if (memberAt(usage, at) === undefined) throw new Error("no selector defined for resolving");
   const type = sideType(usage, side);
@@ -175,7 +179,7 @@ async function select(usage: KubeObject, side: Side, { client, objects, signal }
   const found = await inTurns(firstOf(listed, isOurs));
   if (found !== undefined) return found;
   const suffix = needsController ? " and with same controller reference" : "";
-  throw new Error(`no ${goQuote(type.kind)} found matching labels: ${goMap(labels)}${suffix}`);
+  throw new Error(`no ${goQuote(type.kind)} found matching labels: ${goQuotedMap(labels)}${suffix}`);
 }
 
 /** The first of the objects that count, by namespace and name. There may be a great many of them. */
@@ -193,16 +197,10 @@ function* firstOf(
   return first?.object;
 }
 
-/** A map as Go prints it with `%q`. */
-function goMap(map: Readonly<Record<string, string>>): string {
-  const names = Object.keys(map).sort();
-  return `map[${names.map((name) => `${goQuote(name)}:${goQuote(map[name] ?? "")}`).join(" ")}]`;
-}
-
 async function storeReference(
   usage: KubeObject,
   side: Side,
-  { found, deps: { client, signal } }: { readonly found: KubeObject; readonly deps: PassDeps },
+  { found, deps: { client, signal } }: { readonly found: KubeObject; readonly deps: UsageObjectDeps },
 ): Promise<KubeObject> {
   const { name = "", namespace = "" } = found.metadata;
   const own = usage.metadata.namespace ?? "";

@@ -102,7 +102,7 @@ test("an invalid certificate stops the start, and is logged later; the last vali
     /^Error: Secret "default\/crossplane-tls-client" has no valid client certificate for functions: it needs .*; delete it/,
   );
   await api.users.delete({ ...secretType, ...key });
-  await eventually("the cache has heard of it", async () => {
+  await eventually("the cache contains it", async () => {
     await using _trial = await scene.keep();
     return true;
   });

@@ -21,9 +21,8 @@ import {
   pushPackage,
   startRegistry,
 } from "@purlin/oci";
-import { type EmbeddedApi, startEmbeddedApi } from "../../test/embedded-api.ts";
+import { conditionStatus, type EmbeddedApi, startEmbeddedApi } from "../../test/embedded-api.ts";
 import { type Pods, runPods } from "../../test/pods.ts";
-import { conditionStatus } from "../../test/sample-objects.ts";
 import type { ControlPlaneDeps } from "../control-plane.ts";
 import { startControlPlane } from "../start-control-plane.ts";
 import { type ClusterPackageOptions, openClusterPackages } from "./cluster-packages.ts";
@@ -38,7 +37,7 @@ interface Scene extends AsyncDisposable {
   readonly pods: Pods;
   readonly parts: ControlPlaneDeps;
   readonly registry: string;
-  /** Pushes a function package that says nothing but its version. */
+  /** Pushes a function package that prints its version. */
   publish(version: string): Promise<void>;
   install(version: string, name?: string): Promise<void>;
 }
@@ -254,7 +253,7 @@ test("an address that answers with the certificate of another function is not ca
   assert.equal(refusals.includes("it was called"), false);
 });
 
-test("who runs functions elsewhere sets Secret, endpoint and condition, and they are used", async () => {
+test("a platform that runs functions elsewhere sets Secret, endpoint and condition, and they are used", async () => {
   await using scene = await start({ runtimes: { Function: "External", Provider: "Deployment" } });
   const { api } = scene;
   await scene.publish("v1");
@@ -317,7 +316,7 @@ test("what a cluster needs is made once, and what is there is left as it is", as
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("before a control plane runs there is no certificate, which is said", async () => {
+test("before a control plane runs there is no certificate, which is an error", async () => {
   const directory = mkdtempSync(join(tmpdir(), "purlin-cluster-packages-"));
   const { security } = await openClusterPackages({ directory, functionRevisionSelectors: false });
   assert.throws(() => security.current(), /the client certificate for functions is not ready yet/);

@@ -142,7 +142,7 @@ export function inNamespace(client: KubeClient, namespace: string): KubeClient {
 }
 
 /** The Secret with the certificate functions are called with, unless another is named. */
-const defaultSecretName = "crossplane-tls-client";
+export const defaultSecretName = "crossplane-tls-client";
 
 /** The control plane's own certificate, to call functions with. */
 interface ClientCertificate {
@@ -205,7 +205,8 @@ function ensureClientLeaf(
   return ensureLeaf(deps, request, signal);
 }
 
-function identityOf(secret: KubeObject): TlsIdentity {
+/** The certificate in a Secret of the type `kubernetes.io/tls` with its authority. Throws when it is of no use. */
+export function identityOf(secret: KubeObject): TlsIdentity {
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   const [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map((name) => Buffer.from(data[name] ?? "", "base64"));
   try {

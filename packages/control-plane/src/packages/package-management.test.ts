@@ -4,9 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { EmbeddedApi } from "../../test/embedded-api.ts";
-import { startProcessScene } from "../../test/process-scene.ts";
-import { app, appComposition, appDefinition, conditionStatus } from "../../test/sample-objects.ts";
+import {
+  app,
+  appComposition,
+  appDefinition,
+  conditionStatus,
+  type EmbeddedApi,
+  startProcessScene,
+} from "../../test/embedded-api.ts";
 
 const namespace = "default";
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
@@ -45,7 +50,7 @@ test("a package is installed, runs in a process, composes, and is upgraded witho
   await eventually("v1 has composed", async () => (await versionOf(api)) === "v1");
   await scene.publish("v2");
   await scene.install("v2");
-  // Asked for now and then: who asks all the time is slowed down by the circuit breaker.
+  // Requested now and then: constant requests open the circuit breaker.
   let looks = 0;
   await eventually("v2 composes", async () => {
     await poke(api, String(looks++));
@@ -93,7 +98,7 @@ test("two revisions are active, and a composition chooses by label", async () =>
   assert.equal(await versionOf(api), "v1", "the stable revision stays selected");
   await choose("alpha");
   await eventually("v2 composes for the alpha channel", async () => (await versionOf(api)) === "v2");
-  await eventually("the App tells which revision ran", async () => {
+  await eventually("the App names the revision that ran", async () => {
     const found = await api.users.get(app, { namespace, name: "one" });
     const { crossplane } = (found["status"] ?? {}) as {
       crossplane?: { functionRevisions?: { functionRevision: string }[] };

@@ -43,7 +43,7 @@ test("collection comes a moment after the start, then regularly, also after one 
   assert.deepEqual(logged, ["failed to collect unused package contents"]);
 });
 
-test("stopping ends the wait, tells a collection that runs, and waits for it", async () => {
+test("stopping ends the wait, aborts a running collection, and waits for it", async () => {
   const clock = handClock();
   const waiting = collectRegularly(async () => {}, { clock, log: silentLog });
   await waiting[Symbol.asyncDispose]();

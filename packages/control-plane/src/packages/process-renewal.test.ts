@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { type Clock, systemClock } from "@purlin/base";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { eventually } from "@purlin/kube-controller/testing";
-import { startProcessScene } from "../../test/process-scene.ts";
-import { conditionStatus } from "../../test/sample-objects.ts";
+import { conditionStatus, startProcessScene } from "../../test/embedded-api.ts";
 
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
@@ -65,12 +64,12 @@ test("the certificate of a package's function is renewed while steps run, and no
   clock.behindMs = 0;
   clock.endLongWaits();
   await eventually("another process serves", () => processes.get(name)?.current?.version !== version);
-  await eventually("the revision tells the new endpoint and certificate", async () => {
+  await eventually("the revision has the new endpoint and certificate", async () => {
     const [endpoint, data] = await published();
     return endpoint !== before[0] && data !== before[1];
   });
   const soFar = calls;
-  await eventually("calls go on", () => calls > soFar + 50);
+  await eventually("calls continue", () => calls > soFar + 50);
   stopping = true;
   await Promise.all(loads);
 });

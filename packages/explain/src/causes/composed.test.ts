@@ -70,6 +70,24 @@ describe("states without a failure", () => {
   });
 });
 
+test("E57: a finalizer of a managed resource waits for its provider", async () => {
+  const deleted = bucket([], {}, { deletionTimestamp: secondsAgo(600), finalizers: ["a/b"] });
+  const { code, sentence, next, waitsFor } = only(await report(deleted, crd(), providerRevision));
+  assert.deepEqual(
+    [code, sentence, next[0]],
+    [
+      "E57",
+      "Bucket default/files waits since 10m ago for the controller of finalizer a/b, of Provider provider-s3",
+      "purlin explain provider.pkg.crossplane.io/provider-s3",
+    ],
+  );
+  assert.deepEqual(
+    waitsFor?.map(({ to }) => to.name),
+    ["provider-s3"],
+  );
+  assert.match(only(await report(deleted, crd({}))).sentence, /of finalizer a\/b$/);
+});
+
 describe("E51: the ProviderConfig", () => {
   const cases: Readonly<Record<string, readonly [message: string, spec: JsonObject, sentence: string, next: string]>> =
     {

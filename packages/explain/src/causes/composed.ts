@@ -32,7 +32,8 @@ const builtinGroups = new Set(["", "apps", "batch", "autoscaling", "policy"]);
 
 /** The state of a composed resource. */
 export async function composedReport(object: KubeObject, inspection: Inspection): Promise<NodeReport> {
-  if (object.metadata.deletionTimestamp) return deletionReport(object, inspection);
+  if (object.metadata.deletionTimestamp)
+    return withProvider(await deletionReport(object, inspection), object, inspection);
   const own = paused(object) ?? held(object);
   if (own !== undefined) return { findings: [own] };
   const synced = unmet(object, "Synced");
@@ -47,6 +48,19 @@ export async function composedReport(object: KubeObject, inspection: Inspection)
     .filter((part) => part !== "")
     .join(": ");
   return { waiting: [{ since: ready.lastTransitionTime, text }] };
+}
+
+/** A finalizer that stays is the provider's to remove: its state explains more. */
+async function withProvider(report: NodeReport, object: KubeObject, inspection: Inspection): Promise<NodeReport> {
+  const [finding] = report.findings ?? [];
+  const edge = finding?.code === "E57" ? await providerEdge(object, inspection) : undefined;
+  if (finding === undefined || edge === undefined) return report;
+  const own = {
+    sentence: `${finding.sentence}, of ${refText(edge.to)}`,
+    next: [`purlin explain ${argumentOf(edge.to)}`, ...finding.next],
+    waitsFor: [...(finding.waitsFor ?? []), edge],
+  };
+  return { ...report, findings: [{ ...finding, ...own }] };
 }
 
 function isBuiltin({ apiVersion }: KubeObject): boolean {

@@ -171,7 +171,7 @@ describe("a composite resource that is composed and not ready", () => {
     });
   }
 
-  test("without a recorder it is said if the resources are ready themselves", async () => {
+  test("without a recorder the cause is reported if the resources themselves are ready", async () => {
     const xr = composing([synced, creating("Unready resources: a")], "a", "b");
     const isReady: readonly ConditionRow[] = [["Ready", "True"]];
     const notes = async (...others: readonly KubeObject[]): Promise<string[]> =>

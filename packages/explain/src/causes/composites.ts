@@ -27,6 +27,7 @@ import {
   recentRuns,
   renamed,
   reportedNotReady,
+  runsOfLoop,
 } from "./recorded.ts";
 import { resourceRules } from "./resources.ts";
 import { pinnedNote, selectionRules } from "./selection.ts";
@@ -191,7 +192,7 @@ function healedReport(
 
 /** E63 and E64 explain an open circuit better than the circuit does. */
 async function loopCause(xr: KubeObject, circuit: Finding, inspection: Inspection): Promise<Finding> {
-  const runs = await recentRuns(xr, inspection);
+  const runs = await recentRuns(xr, inspection, runsOfLoop);
   const better = (await fieldConflict(xr, runs, inspection)) ?? nondeterministic(xr, runs);
   if (better !== undefined) return better;
   return runs.length === 0 ? { ...circuit, sentence: `${circuit.sentence} (${recorderOff})` } : circuit;
@@ -207,10 +208,12 @@ async function readinessReport(xr: KubeObject, inspection: Inspection): Promise<
   if (withheld !== undefined) findings.push(withheld);
   if (run !== undefined) {
     const runs = [run, ...older];
+    const missing = await missingRequirement(xr, run, inspection);
     const all = [
-      await missingRequirement(xr, run, inspection),
+      missing,
       renamed(xr, runs, inspection.now),
-      reportedNotReady(xr, run),
+      // What a step misses is why it reports that.
+      missing === undefined ? reportedNotReady(xr, run) : undefined,
       readinessNotReported(xr, run, unready),
       prunedField(xr, run, inspection),
     ];

@@ -140,7 +140,7 @@ describe("E58: in use", () => {
     assert.equal(await sentenceWith({ of: of("files"), reason: "it holds data" }), `${says} it holds data`);
     assert.equal(await sentenceWith({ of: of("files") }), `${says} it is in use`);
     assert.deepEqual((await finding(files, usage({ of: of("files") }))).next, [
-      "delete the object that uses it first, or usage.protection.crossplane.io/guard -n default",
+      "delete the object that uses it first, or the Usage: purlin delete usage.protection.crossplane.io/guard -n default",
     ]);
   });
 
@@ -185,7 +185,7 @@ describe("a deletion that was refused before", () => {
     assert.deepEqual(await notes(refused, usage({ of: of("files"), reason: "data" })), [
       {
         code: "E58",
-        text: "cannot be deleted: Usage default/guard says that data; delete the object that uses it first, or usage.protection.crossplane.io/guard -n default",
+        text: "cannot be deleted: Usage default/guard says that data; delete the object that uses it first, or the Usage: purlin delete usage.protection.crossplane.io/guard -n default",
       },
     ]);
     assert.deepEqual(await notes(refused), []);

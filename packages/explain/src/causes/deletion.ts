@@ -80,7 +80,7 @@ async function inUse(object: KubeObject, { reader }: Inspection): Promise<Findin
         ? []
         : [fieldEvidence(object, `metadata.annotations["${attemptAnnotation}"]`, attempt)]),
     ],
-    next: [`delete the object that uses it first, or ${argumentOf(refOf(usage))}`],
+    next: [`delete the object that uses it first, or the Usage: purlin delete ${argumentOf(refOf(usage))}`],
   };
 }
 

@@ -106,7 +106,7 @@ describe("what a revision reports about its content", () => {
     });
   }
 
-  test("E20: the Lock knows why dependencies cannot be resolved", async () => {
+  test("E20: the Lock reports why dependencies cannot be resolved", async () => {
     const lock = withConditions(made("pkg.crossplane.io/v1beta1/Lock", "lock"), [
       ["Resolved", "False", "ResolutionFailed", "x wants >=v2, y wants <v2"],
     ]);

@@ -80,19 +80,21 @@ const objectConflict = rule(
 
 /** E18: the content. */
 const invalidPackage = rule(
-  /validating package contents failed:? ?([\s\S]*)$|the package is a (\w+), not a (\w+)|cannot (?:parse|lint) package/,
-  ([text, why, is, not], context) =>
-    found("E18", context, {
+  /validating package contents failed:? ?([\s\S]*)$|the package is a \w+, not a \w+|cannot (?:parse|lint) package/,
+  ([text, why], context) => {
+    const [, is, not = ""] = /the package is a (\w+), not a (\w+)/.exec(context.text) ?? [];
+    return found("E18", context, {
       sentence:
         is === undefined
           ? `The package of ${refText(refOf(context.object))} is invalid: ${why || text}`
-          : `${image(context.object)} is a ${is}, and is installed as a ${not ?? ""}`,
+          : `${image(context.object)} is a ${is}, and is installed as a ${not}`,
       next: [
         is === undefined
           ? "publish a corrected package"
           : `purlin xpkg install ${is.toLowerCase()} ${image(context.object)}`,
       ],
-    }),
+    });
+  },
 );
 
 /** E17: the pull, by what the registry said. */

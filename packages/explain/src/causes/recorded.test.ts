@@ -311,6 +311,32 @@ describe("E63: another writer of a field", () => {
     assert.match((await sentence(undefined)) ?? "", /sets 2 as the control plane, and another writer sets 5$/);
   });
 
+  test("the control plane is named when the other one wrote last, and owns the field alone", async () => {
+    assert.equal(
+      await sentence(managed([own, {}], ["hpa", replicas])),
+      `spec.replicas of resource "db": step "render" sets 2 as ${own}, and hpa sets 5`,
+    );
+  });
+
+  test("runs after its own changes, in which nothing is contested, may be in between", async () => {
+    const [fought = assert.fail()] = two;
+    const own = fighting({ replicas: 2 }, { replicas: 2 });
+    assert.match(
+      (await sentence(undefined, [own, own, fought, own, fought])) ?? "",
+      /^spec\.replicas of resource "db"/,
+    );
+    assert.equal(await sentence(undefined, [own, fought, own]), undefined);
+    assert.match(
+      (await sentence(undefined, [own, { ...fought, repeats: 1 }])) ?? "",
+      /^spec\.replicas of resource "db"/,
+    );
+  });
+
+  test("a value that the function changed itself is not contested", async () => {
+    const runs = [fighting({ replicas: 3 }, { replicas: 2 }), fighting({ replicas: 2 }, { replicas: 1 })];
+    assert.equal(await sentence(undefined, runs), undefined);
+  });
+
   test("a field that the object does not have yet is not contested", async () => {
     const fresh = fighting({ replicas: 2 }, {});
     assert.equal(await sentence(undefined, [fresh, fresh]), undefined);
@@ -349,7 +375,9 @@ describe("E66: a resource with another name", () => {
       [ask(...runs), renamed(xr, runs, now)?.next],
       [
         'Resource "db" became "database": the old Bucket was deleted 90s ago, and the new one is not ready yet',
-        ['keep the name "db" in the function, or wait until "database" is ready'],
+        [
+          'keep the name "db" in the function, or declare the rename on the step of the Composition: moved: [{from: db, to: database}]',
+        ],
       ],
     );
   });

@@ -8,9 +8,16 @@ import type { Finding, RecordedRun, RecordedStep } from "../model/explanation.ts
 
 const kept = 5;
 
+/** A reconcile for each change of two writers leaves runs between those in which the other one came last. */
+export const runsOfLoop = 20;
+
 /** The runs of a composite resource, newest first; none without a recorder. */
-export async function recentRuns(xr: KubeObject, { history }: Inspection): Promise<readonly RecordedRun[]> {
-  return (await history?.runsOf(refOf(xr), kept)) ?? [];
+export async function recentRuns(
+  xr: KubeObject,
+  { history }: Inspection,
+  limit: number = kept,
+): Promise<readonly RecordedRun[]> {
+  return (await history?.runsOf(refOf(xr), limit)) ?? [];
 }
 
 function recorded(
@@ -178,23 +185,39 @@ export async function fieldConflict(
   runs: readonly RecordedRun[],
   inspection: Inspection,
 ): Promise<Finding | undefined> {
-  const [newest, before] = runs;
-  if (newest === undefined || before === undefined) return undefined;
-  for (const name of Object.keys(newest.desired.resources).sort()) {
-    const path = contested(newest, name);
-    if (path === undefined || contested(before, name) !== path) continue;
-    const object = newest.observed[name];
+  for (const name of Object.keys(runs[0]?.desired.resources ?? {}).sort()) {
+    const found = contestedTwice(runs, name);
+    if (found === undefined) continue;
+    const { run, path } = found;
+    const object = run.observed[name];
     const live = object && (await inspection.reader.find(refOf(object as unknown as KubeObject)));
     const [mine, theirs] = managersOf(live, path);
     const step =
-      newest.steps.findLast(({ desired }) => valueAt(desired.resources[name]?.object, path) !== undefined)?.step ?? "";
-    const wanted = printJson(valueAt(newest.desired.resources[name]?.object, path) ?? null);
-    return recorded(xr, newest, {
+      run.steps.findLast(({ desired }) => valueAt(desired.resources[name]?.object, path) !== undefined)?.step ?? "";
+    const wanted = printJson(valueAt(run.desired.resources[name]?.object, path) ?? null);
+    return recorded(xr, run, {
       code: "E63",
       path,
       sentence: `${path} of resource "${name}": step "${step}" sets ${wanted} as ${mine}, and ${theirs} sets ${printJson(valueAt(object, path) ?? null)}`,
       next: [`leave ${path} out of the function, or stop ${theirs} from setting it`],
     });
+  }
+  return undefined;
+}
+
+/** The newest run before which a field was changed that was also changed before an equal run, or an older one that set it to the same value. */
+function contestedTwice(
+  runs: readonly RecordedRun[],
+  name: string,
+): { readonly run: RecordedRun; readonly path: string } | undefined {
+  const newest = new Map<string, RecordedRun>();
+  for (const run of runs) {
+    const path = contested(run, name);
+    if (path === undefined) continue;
+    const key = `${path} ${printJson(valueAt(run.desired.resources[name]?.object, path) ?? null)}`;
+    const before = (run.repeats ?? 0) > 0 ? run : newest.get(key);
+    if (before !== undefined) return { run: before, path };
+    newest.set(key, run);
   }
   return undefined;
 }
@@ -247,9 +270,11 @@ function managersOf(object: KubeObject | undefined, path: string): readonly [str
     ({ fieldsV1 }) => memberAt(fieldsV1 ?? {}, keys) !== undefined,
   );
   const names = owners.map(({ manager = "" }) => manager);
-  const mine = names.find((name) => name.startsWith("apiextensions.crossplane.io/")) ?? "the control plane";
-  const others = (object?.metadata.managedFields ?? []).map(({ manager = "" }) => manager);
-  const theirs = names.find((name) => name !== mine) ?? others.find((name) => name !== mine) ?? "another writer";
+  const all = (object?.metadata.managedFields ?? []).map(({ manager = "" }) => manager);
+  // The one that wrote last owns the field.
+  const isOurs = (name: string): boolean => name.startsWith("apiextensions.crossplane.io/");
+  const mine = names.find(isOurs) ?? all.find(isOurs) ?? "the control plane";
+  const theirs = [...names, ...all].find((name) => !isOurs(name)) ?? "another writer";
   return [mine, theirs];
 }
 
@@ -276,7 +301,9 @@ export function renamed(xr: KubeObject, runs: readonly RecordedRun[], now: numbe
     return recorded(xr, newest, {
       code: "E66",
       sentence: `Resource "${from}" became "${to}": the old ${kindIn(older, from)} was deleted ${ago(newest.time, now)}, and the new one is not ready yet`,
-      next: [`keep the name "${from}" in the function, or wait until "${to}" is ready`],
+      next: [
+        `keep the name "${from}" in the function, or declare the rename on the step of the Composition: moved: [{from: ${from}, to: ${to}}]`,
+      ],
     });
   }
   return undefined;

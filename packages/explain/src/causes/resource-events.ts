@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E36: the details of an invalid resource are in events only.
+// E36: the details of an invalid resource are in events, or in the condition when server-side apply cannot merge it.
 
 import { isJsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { type Condition, type KubeObject, stringAt } from "@purlin/kube-objects/object";
@@ -22,6 +22,14 @@ export function eventRule(rules: readonly TextRule[]): TextRule {
     return invalidResource(about);
   };
 }
+
+/** Recognizes a resource that the API server refused in the text of the condition. */
+export const refusedResource: TextRule = (context) =>
+  /cannot apply composed resource "[^"]+"[\s\S]*?(?:failed to create typed patch object| is invalid: )/.test(
+    context.text,
+  )
+    ? invalidResource(context)
+    : undefined;
 
 const refusalText = /cannot apply composed resource "|some resources were invalid|is invalid: /;
 
@@ -53,19 +61,25 @@ function withoutEvent(context: TextContext): Recognized {
   const names = /Unsynced resources: (.*)$/.exec(context.text)?.[1];
   return found("E36", context, {
     sentence: `The API server refuses ${names === undefined ? "some resources" : `resources ${names}`} as invalid; no event with the details was found`,
-    next: [`purlin events --for ${argumentOf(refOf(context.object))}: it is emitted again at the next reconcile`],
+    next: [
+      `purlin events --for ${argumentOf(refOf(context.object))}`,
+      "the event is emitted again at the next reconcile",
+    ],
   });
 }
 
 async function invalidResource(context: TextContext): Promise<Recognized> {
   const name = /composed resource "([^"]+)"/.exec(context.text)?.[1] ?? "";
-  const [, path = "", why = ""] = /is invalid: \[?((?:[\w.-]+|\[[^\]]*\])+): ([\s\S]*?)\]?$/.exec(context.text) ?? [];
+  const [, path = "", why = ""] =
+    /(?:is invalid: \[?|typed patch object \([^)]*\): (?:errors:\s*)?)((?:[\w.-]+|\[[^\]]*\])+): ([\s\S]*?)\]?$/.exec(
+      context.text,
+    ) ?? [];
   const field = path.replace(/^\./, "");
   const blame = await blamed(context, name, field);
   const detail = field === "" ? context.text : `${field}: ${why}`;
   return found("E36", context, {
     ...(field === "" ? {} : { path: field }),
-    sentence: `Resource "${name}" is invalid: ${detail}${blame}`,
+    sentence: `Resource "${name}" is invalid: ${detail.replaceAll(/\n\s*/g, ", ")}${blame}`,
     next: ["correct the field in the function, or check the manifests with purlin validate"],
   });
 }
@@ -93,9 +107,18 @@ function stepThatSet(
 
 function valueAt(object: JsonValue, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = object;
-  for (const key of path.split(/[.[\]]+/).filter((part) => part !== "")) {
-    if (Array.isArray(value)) value = value[Number(key)];
+  for (const [, quoted, key = quoted ?? ""] of path.matchAll(/\["([^"]*)"\]|([^.[\]]+)/g)) {
+    if (Array.isArray(value)) value = elementAt(value, key);
     else value = isJsonObject(value) ? value[key] : undefined;
   }
   return value;
+}
+
+/** An element by its index, or by its keys as server-side apply writes them: `name="web"`. */
+function elementAt(list: readonly JsonValue[], key: string): JsonValue | undefined {
+  const keys = key.split(",").map((part) => part.split("="));
+  if (keys.some(([, value]) => value === undefined)) return list[Number(key)];
+  return list.find(
+    (one) => isJsonObject(one) && keys.every(([name = "", value]) => printJson(one[name] ?? null) === value),
+  );
 }

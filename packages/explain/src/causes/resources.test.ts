@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { failing, made, secondsAgo } from "../../test/memory-inspection.ts";
-import { type Outcome, recognizedBy } from "../../test/recognized.ts";
+import { app, failing, made, type Outcome, recognizedBy, secondsAgo } from "../../test/memory-inspection.ts";
 import { resourceRules } from "./resources.ts";
 
 const applying = (text: string): string => `cannot compose resources: cannot apply composed resource "db": ${text}`;
@@ -105,7 +104,7 @@ const cases: Readonly<Record<string, readonly [text: string, expected: Outcome]>
   ],
   "E44: an immutable field": [
     applying('Secret "db" is invalid: type: Invalid value: "b": field is immutable'),
-    { code: "E44", sentence: 'Resource "db": a field cannot change', next: undo },
+    { code: "E44", path: "type", sentence: 'Resource "db": type cannot change', next: undo },
   ],
   "E44: an immutable field of the spec has a path": [
     applying('Job.batch "db" is invalid: spec.template.spec[0]: Invalid value: 1: field is immutable'),
@@ -137,7 +136,7 @@ const cases: Readonly<Record<string, readonly [text: string, expected: Outcome]>
       path: "status.seen",
       sentence:
         "The API server refuses the status that the functions set: failed to create typed patch object: .status.seen: field not declared in schema",
-      next: ["correct the status schema of the XRD, or the step that sets the field"],
+      next: ["add status.seen to the schema of the XRD, or leave it out of the function"],
     },
   ],
   "E58: a resource in use, with the number of its Usages": [
@@ -145,7 +144,9 @@ const cases: Readonly<Record<string, readonly [text: string, expected: Outcome]>
     {
       code: "E58",
       sentence: 'Resource "db" cannot be deleted: Usage team/u, one of 3, says that App/shop uses it',
-      next: ["delete the object that uses it first, or kubectl delete usages.protection.crossplane.io u -n team"],
+      next: [
+        "delete the object that uses it first, or the Usage: purlin delete usages.protection.crossplane.io/u -n team",
+      ],
     },
   ],
   "E58: a ClusterUsage with a reason": [
@@ -153,7 +154,36 @@ const cases: Readonly<Record<string, readonly [text: string, expected: Outcome]>
     {
       code: "E58",
       sentence: "App web cannot be deleted: ClusterUsage cu says that it holds data",
-      next: ["delete the object that uses it first, or kubectl delete clusterusages.protection.crossplane.io cu"],
+      next: [
+        "delete the object that uses it first, or the ClusterUsage: purlin delete clusterusages.protection.crossplane.io/cu",
+      ],
+    },
+  ],
+  "E44: without a field in the message": [
+    applying("the value is immutable"),
+    { code: "E44", sentence: 'Resource "db": a field cannot change', next: undo },
+  ],
+  "E36: a value that server-side apply cannot merge": [
+    applying(
+      "failed to create typed patch object (default/db; apps/v1, Kind=Deployment): .spec.replicas: expected numeric (int or float), got string",
+    ),
+    {
+      code: "E36",
+      path: "spec.replicas",
+      sentence: 'Resource "db" is invalid: spec.replicas: expected numeric (int or float), got string',
+      next: ["correct the field in the function, or check the manifests with purlin validate"],
+    },
+  ],
+  "E36: several of them": [
+    applying(
+      'failed to create typed patch object (default/db; apps/v1, Kind=Deployment): errors:\n  .spec.paused: expected boolean, got &{"yes"}\n  .spec.size: field not declared in schema',
+    ),
+    {
+      code: "E36",
+      path: "spec.paused",
+      sentence:
+        'Resource "db" is invalid: spec.paused: expected boolean, got &{"yes"}, .spec.size: field not declared in schema',
+      next: ["correct the field in the function, or check the manifests with purlin validate"],
     },
   ],
   "any other text": ["cannot compose resources: connection reset", {}],
@@ -162,7 +192,22 @@ for (const [title, [text, expected]] of Object.entries(cases)) {
   test(title, async () => assert.deepEqual(await outcome(text), expected));
 }
 
+test("E44: the object that would have to be created again is named", async () => {
+  const ref = { apiVersion: "v1", kind: "Secret", name: "db-1" };
+  const object = app("web", { crossplane: { resourceRefs: [{ ...ref, name: "other" }, ref] } });
+  const composed = (name: string, resource: string): KubeObject =>
+    made("v1/Secret", `default/${name}`, {
+      metadata: { annotations: { "crossplane.io/composition-resource-name": resource } },
+    });
+  const text = applying('Secret "db-1" is invalid: type: Invalid value: "b": field is immutable');
+  const context = await failing(text, { object, others: [composed("other", "cache"), composed("db-1", "db")] });
+  assert.deepEqual((await recognizedBy(resourceRules, context)).next, [
+    "undo the change, or let the object be created again: purlin delete secret/db-1 -n default",
+  ]);
+});
+
 describe("E37: permissions", () => {
+  const all = "get, list, watch, create, update, patch, delete";
   const role = (plural: string, resource: string, group: string, verbs: string): readonly string[] => [
     `kubectl create clusterrole purlin-${plural} --verb=${verbs.replaceAll(" ", "")} --resource=${resource} && kubectl label clusterrole purlin-${plural} rbac.crossplane.io/aggregate-to-crossplane=true`,
     `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: purlin-${plural}, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}\nrules:\n- {apiGroups: ["${group}"], resources: ["${plural}"], verbs: [${verbs}]}`,
@@ -181,12 +226,12 @@ describe("E37: permissions", () => {
     "the text of the API server, in a namespace": [
       'secrets is forbidden: User "jane" cannot list resource "secrets" in API group "" in the namespace "team"',
       "jane is not allowed to [list] secrets in namespace team",
-      role("secrets", "secrets", "", "list"),
+      role("secrets", "secrets", "", all),
     ],
     "the text of the API server, at the cluster scope": [
       'deployments.apps is forbidden: User "jane" cannot patch resource "deployments" in API group "apps" at the cluster scope',
       "jane is not allowed to [patch] deployments.apps",
-      role("deployments", "deployments.apps", "apps", "patch"),
+      role("deployments", "deployments.apps", "apps", all),
     ],
   };
   for (const [title, [text, sentence, next]] of Object.entries(grants)) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why the API server or the control plane refuses a composed resource.
 import { groupOf, type KubeObject, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { ago } from "../inspect/facts.ts";
+import { ago, argumentOf, composedRefs, resourceName } from "../inspect/facts.ts";
 import { found, type Recognized, rule, type TextContext, type TextRule } from "../inspect/inspection.ts";
-import { eventRule } from "./resource-events.ts";
+import type { ObjectRef } from "../model/explanation.ts";
+import { eventRule, refusedResource } from "./resource-events.ts";
 
 const namespaceType = { apiVersion: "v1", kind: "Namespace" } as const;
 const mrdType = { apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "ManagedResourceDefinition" } as const;
@@ -12,6 +13,16 @@ const mrdType = { apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "Man
 function resourceIn({ text, object }: TextContext): string {
   const name = /composed resource "([^"]+)"/.exec(text)?.[1];
   return name === undefined ? `${object.kind} ${object.metadata.name ?? ""}` : `Resource "${name}"`;
+}
+
+/** The composed resource in a message, if it exists. */
+async function composedObject({ text, object, inspection }: TextContext): Promise<ObjectRef | undefined> {
+  const name = /composed resource "([^"]+)"/.exec(text)?.[1];
+  for (const ref of name === undefined ? [] : composedRefs(object)) {
+    const found = await inspection.reader.find(ref);
+    if (found !== undefined && resourceName(found) === name) return ref;
+  }
+  return undefined;
 }
 
 /** E41: a namespace is missing or terminating. */
@@ -58,7 +69,7 @@ const inUse = rule(
     const plural = kind === "Usage" ? "usages.protection.crossplane.io" : "clusterusages.protection.crossplane.io";
     return found("E58", context, {
       sentence: `${resourceIn(context)} cannot be deleted: ${kind} ${at}${more} says that ${why}`,
-      next: [`delete the object that uses it first, or kubectl delete ${plural} ${name}${flag}`],
+      next: [`delete the object that uses it first, or the ${kind}: purlin delete ${plural}/${name}${flag}`],
     });
   },
 );
@@ -111,6 +122,8 @@ const quota = rule(
   },
 );
 
+const composingVerbs = "get, list, watch, create, update, patch, delete";
+
 /** E37: the control plane lacks permissions. */
 const rbac = rule(
   /([^\s[]+) is not allowed to \[([^\]]*)\] resource ([\w.-]+)\/(\w+)(?: in namespace (\S+?))?\]?$|User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/,
@@ -121,11 +134,13 @@ const rbac = rule(
     const type = what ?? (group ? `${resource}.${group}` : (resource ?? ""));
     const namespaceName = place ?? where;
     const [plural = "", ...rest] = type.split(".");
+    // The API server names the first verb that it denies; the others would be denied one after the other.
+    const granted = verbs ?? composingVerbs;
     return found("E37", context, {
       sentence: `${subject} is not allowed to [${denied}] ${type}${namespaceName === undefined ? "" : ` in namespace ${namespaceName}`}`,
       next: [
-        `kubectl create clusterrole purlin-${plural} --verb=${denied.replaceAll(" ", "")} --resource=${type} && kubectl label clusterrole purlin-${plural} rbac.crossplane.io/aggregate-to-crossplane=true`,
-        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: purlin-${plural}, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}\nrules:\n- {apiGroups: ["${rest.join(".")}"], resources: ["${plural}"], verbs: [${denied}]}`,
+        `kubectl create clusterrole purlin-${plural} --verb=${granted.replaceAll(" ", "")} --resource=${type} && kubectl label clusterrole purlin-${plural} rbac.crossplane.io/aggregate-to-crossplane=true`,
+        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: purlin-${plural}, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}\nrules:\n- {apiGroups: ["${rest.join(".")}"], resources: ["${plural}"], verbs: [${granted}]}`,
       ],
     });
   },
@@ -170,12 +185,17 @@ const nameOrScope = rule(
 /** E44: a field that cannot change. */
 const immutable = rule(
   /field is immutable|Forbidden: updates to|cannot be (?:changed|updated)|is immutable|may not be changed/,
-  (_, context) => {
-    const path = /(spec[\w.[\]]*): (?:Invalid value|Forbidden)/.exec(context.text)?.[1];
+  async (_, context) => {
+    const path = /((?:[\w-]+|\[[^\]]*\])(?:\.[\w-]+|\[[^\]]*\])*): (?:Invalid value|Forbidden)/.exec(context.text)?.[1];
+    const object = await composedObject(context);
     return found("E44", context, {
       ...(path === undefined ? {} : { path }),
       sentence: `${resourceIn(context)}: ${path ?? "a field"} cannot change`,
-      next: ["undo the change, or delete the object so that it is created again"],
+      next: [
+        object === undefined
+          ? "undo the change, or delete the object so that it is created again"
+          : `undo the change, or let the object be created again: purlin delete ${argumentOf(object)}`,
+      ],
     });
   },
 );
@@ -186,7 +206,11 @@ const statusRejected = rule(/cannot apply composite resource status: ([\s\S]*)$/
   return found("E45", context, {
     ...(path === undefined ? {} : { path }),
     sentence: `The API server refuses the status that the functions set: ${why}`,
-    next: ["correct the status schema of the XRD, or the step that sets the field"],
+    next: [
+      path !== undefined && why.includes("field not declared in schema")
+        ? `add ${path} to the schema of the XRD, or leave it out of the function`
+        : "correct the status schema of the XRD, or the step that sets the field",
+    ],
   });
 });
 
@@ -195,7 +219,7 @@ const kindNotServed = rule(
   /no matches for kind "([^"]+)" in version "([^"]+)"/,
   async ([, kind = "", apiVersion = ""], context) => {
     const { reader } = context.inspection;
-    // Objects of the kind may not exist, so that a list does not tell whether it is served: a read of one does.
+    // Objects of the kind may not exist, so a list does not show whether it is served: a read of one object does.
     const { namespace: own = "default" } = context.object.metadata;
     const read = await reader.read({ apiVersion, kind, name: "any", namespace: own });
     const definitions = (await reader.list(mrdType)) ?? [];
@@ -242,4 +266,4 @@ const refusalRules: readonly TextRule[] = [
 ];
 
 /** Recognizes why resources could not be applied. */
-export const resourceRules: readonly TextRule[] = [...refusalRules, eventRule(refusalRules)];
+export const resourceRules: readonly TextRule[] = [...refusalRules, eventRule(refusalRules), refusedResource];

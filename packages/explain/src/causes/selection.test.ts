@@ -3,8 +3,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, failing, inspectionOf, made, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
-import { type Outcome, recognizedBy } from "../../test/recognized.ts";
+import {
+  app,
+  failing,
+  inspectionOf,
+  made,
+  type Outcome,
+  recognizedBy,
+  secondsAgo,
+  withConditions,
+} from "../../test/memory-inspection.ts";
 import { pinnedNote, selectionRules } from "./selection.ts";
 
 const appsV1 = { apiVersion: "example.org/v1", kind: "App" };
@@ -230,7 +238,7 @@ describe("E05: a pinned composite resource", () => {
     const inspection = await inspectionOf(revisions);
     assert.deepEqual(await pinnedNote(pinnedTo("apps-2"), { inspection }), {
       code: "E05",
-      text: "Pinned to revision 2 of 10 of Composition apps: it does not get later changes",
+      text: "Pinned to revision 2 of 10 of Composition apps: it does not get later changes; set compositionUpdatePolicy: Automatic, or name a newer revision in compositionRevisionRef",
     });
   });
 

@@ -203,6 +203,6 @@ export async function pinnedNote(
   if (own === 0 || own >= newest) return undefined;
   return {
     code: "E05",
-    text: `Pinned to revision ${own} of ${newest} of Composition ${composition}: it does not get later changes`,
+    text: `Pinned to revision ${own} of ${newest} of Composition ${composition}: it does not get later changes; set compositionUpdatePolicy: Automatic, or name a newer revision in compositionRevisionRef`,
   };
 }

@@ -55,7 +55,9 @@ describe("E67: held", () => {
       finding?.sentence,
       "App default/web is held: annotate with purlin.dev/approve-plan=0a1bff to apply it",
     );
-    assert.deepEqual(finding?.next, ["kubectl annotate app.example.org/web -n default purlin.dev/approve-plan=0a1bff"]);
+    assert.deepEqual(finding?.next, [
+      "kubectl annotate --overwrite app.example.org/web -n default purlin.dev/approve-plan=0a1bff",
+    ]);
   });
 
   test("without a hash the condition is to be corrected; without a message the reason is shown", () => {
@@ -86,8 +88,10 @@ describe("E62: watch events are limited", () => {
       "Deployment/db (default) changes so often that reconciles of App default/web are limited",
     );
     assert.deepEqual(finding?.next, [
-      "find out what changes Deployment/db (default): kubectl get -w -o yaml --show-managed-fields",
+      "find out what changes Deployment/db (default): kubectl get deployment/db -n default -w -o yaml --show-managed-fields",
     ]);
+    const wide = open("WatchCircuitOpen", "Too many watch events from ClusterRole/db. Allowing events periodically.");
+    assert.match(wide?.next[0] ?? "", /: kubectl get clusterrole\/db -w -o yaml /);
   });
 
   test("without a name it is one of its resources", () => {
@@ -278,12 +282,12 @@ describe("E09, E65: no control plane reconciles the object", () => {
     assert.equal(typeof (await notReconciled(aged(11), inspection)), "object");
   });
 
-  test("a condition or a finalizer shows that it was reconciled", async () => {
+  test("a condition shows that it was reconciled, and a finalizer that its first reconcile has begun", async () => {
     const inspection = await inspectionOf([]);
     for (const type of ["Synced", "Ready"]) {
       assert.equal(await notReconciled(withConditions(aged(60), [[type, "False"]]), inspection), undefined);
     }
-    assert.equal(await notReconciled(aged(60, { finalizers: ["a"] }), inspection), undefined);
+    assert.equal(await notReconciled(aged(60, { finalizers: ["a"] }), inspection), "young");
     assert.equal(typeof (await notReconciled(withConditions(aged(60), [["Other", "True"]]), inspection)), "object");
   });
 });

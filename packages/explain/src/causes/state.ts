@@ -51,7 +51,7 @@ export function held(object: KubeObject): Finding | undefined {
   const one = condition(object, "Held");
   if (one?.status !== "True") return undefined;
   const hash = /purlin\.dev\/approve-plan=([0-9a-f]+)/.exec(one.message ?? "")?.[1];
-  const approve = `kubectl annotate ${argumentOf(refOf(object))} purlin.dev/approve-plan=${hash}`;
+  const approve = `kubectl annotate --overwrite ${argumentOf(refOf(object))} purlin.dev/approve-plan=${hash}`;
   return found(
     "E67",
     { object, condition: one, evidence: [conditionEvidence(object, one)] },
@@ -72,9 +72,17 @@ export function circuitOpen(object: KubeObject): Finding | undefined {
     { object, condition: one, evidence: [conditionEvidence(object, one)] },
     {
       sentence: `${source} changes so often that reconciles of ${refText(refOf(object))} are limited`,
-      next: [`find out what changes ${source}: kubectl get -w -o yaml --show-managed-fields`],
+      next: [`find out what changes ${source}: ${watchCommand(source)}`],
     },
   );
+}
+
+/** The command that shows each change of an object that the condition Responsive names, with its writers. */
+function watchCommand(source: string): string {
+  const [, kind = "", name = "", namespace] = /^([^/ ]+)\/(\S+)(?: \(([^)]+)\))?$/.exec(source) ?? [];
+  if (kind === "") return "kubectl get TYPE/NAME -w -o yaml --show-managed-fields";
+  const where = namespace === undefined ? "" : ` -n ${namespace}`;
+  return `kubectl get ${kind.toLowerCase()}/${name}${where} -w -o yaml --show-managed-fields`;
 }
 
 /** The generation that the conditions are about; undefined when they do not say. */
@@ -126,13 +134,14 @@ export function reconcileCommand(object: KubeObject): string {
   return `kubectl annotate --overwrite ${argumentOf(refOf(object))} crossplane.io/reconcile-requested-at=$(date +%s)`;
 }
 
-/** E09, E65: no control plane reconciles the object. `young` is one that was just created. */
+/** E09, E65: no control plane reconciles the object. `young` is one that was just created, or whose first reconcile has not ended. */
 export async function notReconciled(
   object: KubeObject,
   inspection: Inspection,
 ): Promise<Finding | "young" | undefined> {
   const hasStatus = condition(object, "Synced") !== undefined || condition(object, "Ready") !== undefined;
-  if (hasStatus || (object.metadata.finalizers ?? []).length > 0) return undefined;
+  if (hasStatus) return undefined;
+  if ((object.metadata.finalizers ?? []).length > 0) return "young";
   if (ageMs(object, inspection.now) <= notReconciledMs) return "young";
   const ref = refOf(object);
   const { why, next, code = "E09" } = await whyNotReconciled(object, inspection);

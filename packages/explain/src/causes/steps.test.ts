@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { failing, made, secondsAgo } from "../../test/memory-inspection.ts";
-import { type Outcome, recognizedBy } from "../../test/recognized.ts";
+import { app, failing, made, type Outcome, recognizedBy, secondsAgo } from "../../test/memory-inspection.ts";
 import type { RecordedRun, RunHistory } from "../model/explanation.ts";
 import { stepRules } from "./steps.ts";
 
@@ -144,7 +143,7 @@ describe("texts of failed steps", () => {
         code: "E29",
         via,
         sentence: 'Step "render" returned a fatal result: no port\nin the spec',
-        next: ["correct what the message says", 'purlin logs of the function of step "render"'],
+        next: ["correct what the message says"],
       },
     ],
     "E32: the control plane may not read what a step requires": [
@@ -285,7 +284,10 @@ describe("E23: certificates", () => {
     ];
     const text = rpc("Unavailable", "x509: certificate signed by unknown authority");
     const { next, waitsFor } = await outcome(text, { others });
-    assert.deepEqual(next, ["kubectl delete secret fn-tls -n crossplane-system: it is issued again"]);
+    assert.deepEqual(next, [
+      "kubectl delete secret fn-tls -n crossplane-system",
+      "the control plane issues the certificate again",
+    ]);
     assert.deepEqual(waitsFor, ["Function fn"]);
     assert.deepEqual((await outcome(text)).next, [
       "delete the TLS Secret of Function fn in crossplane-system: it is issued again",
@@ -323,7 +325,7 @@ describe("E24: the function cannot be reached", () => {
       code: "E24",
       via,
       sentence: 'Function fn at localhost:9443 of step "render" cannot be reached: connect ECONNREFUSED 127.0.0.1:9443',
-      next: ["start the function: purlin function run FILE --address localhost:9443"],
+      next: ["start the function: purlin function run FILE --insecure --address localhost:9443"],
     });
   });
 
@@ -369,7 +371,37 @@ describe("recorded runs", () => {
     assert.deepEqual(limits.splice(0), [20]);
   });
 
-  test("E25: nothing is said about the usual duration without runs of the step", async () => {
+  test("E25, E28 and E29 name the command that shows or replays the run", async () => {
+    const history = historyOf(run(["render", 1, []]));
+    const nextOf = async (text: string): Promise<readonly string[]> => (await outcome(text, { history })).next ?? [];
+    assert.deepEqual(await nextOf(rpc("DeadlineExceeded", "late")), [
+      "purlin logs fn",
+      "purlin runs show app.example.org/web -n default",
+    ]);
+    assert.deepEqual(await nextOf(rpc("Internal", "boom")), [
+      "purlin logs fn",
+      "purlin runs replay app.example.org/web -n default",
+    ]);
+    const fatal = 'cannot compose resources: pipeline step "render" returned a fatal result: no port';
+    assert.equal((await nextOf(fatal))[0], "purlin runs show app.example.org/web -n default");
+  });
+
+  test("E29: the logs are those of the Function of the step, by the revision in use", async () => {
+    const pipeline = [
+      { step: "first", functionRef: { name: "fa" } },
+      { step: "render", functionRef: { name: "fb" } },
+    ];
+    const revision = made("apiextensions.crossplane.io/v1/CompositionRevision", "apps-1", { spec: { pipeline } });
+    const object = app("web", { crossplane: { compositionRevisionRef: { name: "apps-1" } } });
+    const fatal = 'cannot compose resources: pipeline step "render" returned a fatal result: no port';
+    const context = await failing(fatal, { object, others: [revision] });
+    assert.deepEqual((await recognizedBy(stepRules, context)).next, [
+      "purlin logs fb",
+      "correct what the message says",
+    ]);
+  });
+
+  test("E25: the usual duration is left out without runs of the step", async () => {
     const history = historyOf(run(["other", 90, []]));
     const { sentence } = await outcome(rpc("Canceled", "the run was cancelled"), { history });
     assert.equal(sentence, 'Function fn of step "render" did not respond in time: the run was cancelled');

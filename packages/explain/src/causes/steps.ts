@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a step of the pipeline fails.
-import { type KubeObject, stringAt } from "@purlin/kube-objects/object";
-import { listed, nearest } from "../inspect/facts.ts";
+import { type KubeObject, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { argumentOf, crossplaneName, listed, nearest, refOf } from "../inspect/facts.ts";
 import { found, type Recognized, rule, type TextContext, type TextRule } from "../inspect/inspection.ts";
 import { type Edge, type Finding, recorderOff } from "../model/explanation.ts";
 
@@ -121,21 +121,41 @@ const noEndpoint = rule(/has an empty status\.endpoint/, (_, context) => {
 /** E29: a fatal result, in the words of the function. */
 const fatal = rule(
   /pipeline step "([^"]*)" returned a fatal result: ([\s\S]*)$/,
-  ([, step = "", message = ""], context) =>
-    found("E29", context, {
+  async ([, step = "", message = ""], context) => {
+    const name = await functionOfStep(step, context);
+    return found("E29", context, {
       via: `step "${step}"`,
       sentence: `Step "${step}" returned a fatal result: ${message}`,
-      next: ["correct what the message says", `purlin logs of the function of step "${step}"`],
-    }),
+      next: [
+        ...(await recordedCommand("show", context)),
+        ...(name === undefined ? [] : [`purlin logs ${name}`]),
+        "correct what the message says",
+      ],
+    });
+  },
 );
+
+/** The command about the newest recorded run of the object; none without a recorder. */
+async function recordedCommand(verb: "show" | "replay", { object, inspection }: TextContext): Promise<string[]> {
+  const runs = (await inspection.history?.runsOf(refOf(object), 1)) ?? [];
+  return runs.length === 0 ? [] : [`purlin runs ${verb} ${argumentOf(refOf(object))}`];
+}
+
+/** The Function of a step: of the CompositionRevision in use, or of an Operation. */
+async function functionOfStep(step: string, { object, inspection }: TextContext): Promise<string | undefined> {
+  const name = crossplaneName(object, "compositionRevisionRef");
+  const type = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
+  const source = name === undefined ? object : await inspection.reader.find({ ...type, name });
+  const steps = source === undefined ? [] : objectsAt(source, ["spec", "pipeline"]);
+  const found = steps.find((one) => stringAt(one, ["step"]) === step);
+  return found && (stringAt(found, ["functionRef", "name"]) || undefined);
+}
 
 /** E30: requirements that change with every call. */
 const unstable = rule(/requirements didn't stabilize/, async (_, context) => {
   const step = stepIn(context.text);
   const { history } = context.inspection;
-  const { apiVersion, kind, metadata } = context.object;
-  const ref = { apiVersion, kind, name: metadata.name ?? "", namespace: metadata.namespace };
-  const [run] = (await history?.runsOf(ref, 1)) ?? [];
+  const [run] = (await history?.runsOf(refOf(context.object), 1)) ?? [];
   const rounds = run?.steps.find((one) => one.step === step.name)?.rounds ?? [];
   const asked =
     rounds.length === 0 ? recorderOff : `it asked for ${rounds.map((round) => round.join(", ")).join(", then ")}`;
@@ -237,7 +257,8 @@ async function tls({ step, desc, context }: Call): Promise<Finding> {
     next: [
       secret === ""
         ? `delete the TLS Secret of Function ${step.functionName} in ${systemNamespace}: it is issued again`
-        : `${command}: it is issued again`,
+        : command,
+      ...(secret === "" ? [] : ["the control plane issues the certificate again"]),
     ],
     waitsFor: [step.edge],
   });
@@ -249,7 +270,7 @@ async function unreachable({ step, desc, context }: Call): Promise<Finding> {
   const next =
     target === undefined
       ? `purlin explain function/${step.functionName}`
-      : `start the function: purlin function run FILE --address ${target}`;
+      : `start the function: purlin function run FILE --insecure --address ${target}`;
   return found("E24", context, {
     via: step.text,
     sentence: `${where} of step "${step.name}" cannot be reached: ${desc}`,
@@ -265,9 +286,7 @@ async function developmentTarget(step: Step, { inspection }: TextContext): Promi
 
 async function deadline({ step, desc, context }: Call): Promise<Finding> {
   const { history } = context.inspection;
-  const { apiVersion, kind, metadata } = context.object;
-  const runs =
-    (await history?.runsOf({ apiVersion, kind, name: metadata.name ?? "", namespace: metadata.namespace }, 20)) ?? [];
+  const runs = (await history?.runsOf(refOf(context.object), 20)) ?? [];
   const times = runs.flatMap(({ steps }) =>
     steps.filter((one) => one.step === step.name).map(({ durationMs }) => durationMs),
   );
@@ -276,7 +295,10 @@ async function deadline({ step, desc, context }: Call): Promise<Finding> {
   return found("E25", context, {
     via: step.text,
     sentence: `Function ${step.functionName} of step "${step.name}" did not respond in time${compared}: ${desc}`,
-    next: [`purlin logs ${step.functionName}`],
+    next: [
+      `purlin logs ${step.functionName}`,
+      ...(runs.length === 0 ? [] : [`purlin runs show ${argumentOf(refOf(context.object))}`]),
+    ],
   });
 }
 
@@ -300,11 +322,11 @@ function notAFunction({ step, desc, context }: Call): Finding {
   });
 }
 
-function functionError({ step, status, desc, context }: Call): Finding {
+async function functionError({ step, status, desc, context }: Call): Promise<Finding> {
   return found("E28", context, {
     via: step.text,
     sentence: `Function ${step.functionName} of step "${step.name}" failed with ${status}: ${desc}`,
-    next: [`purlin logs ${step.functionName}`],
+    next: [`purlin logs ${step.functionName}`, ...(await recordedCommand("replay", context))],
   });
 }
 

@@ -130,6 +130,8 @@ export interface RecordedStep {
 export interface RecordedRun {
   readonly id: string;
   readonly time: string;
+  /** How many equal runs came after it; 0 unless given. */
+  readonly repeats?: number | undefined;
   /** Equal for runs on equal observed state. */
   readonly observedHash: string;
   /** Observed composed resources by name. */

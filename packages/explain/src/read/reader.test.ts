@@ -18,7 +18,7 @@ const failing = (error: unknown): Pick<KubeReader, "get" | "list"> => ({
 });
 
 describe("objects", () => {
-  test("the state of a read tells a missing object from a missing kind", async () => {
+  test("the state of a read distinguishes a missing object from a missing kind", async () => {
     const reader = new Reader({ client: memoryClient([app("web")]) });
     assert.deepEqual(await reader.read(appRef("web")), { state: "found", object: app("web") });
     assert.deepEqual(await reader.read(appRef("db")), { state: "missing", isKindServed: true });
@@ -88,7 +88,7 @@ describe("reads by list", () => {
     assert.deepEqual(client.requests, ["list App"]);
   });
 
-  test("an empty list does not tell whether the kind is served, so one object is read", async () => {
+  test("an empty list does not show whether the kind is served, so one object is read", async () => {
     const client = memoryClient([], { served: ["App"] });
     const reader = new Reader({ client, byList: true });
     assert.deepEqual(await reader.read(appRef("a")), { state: "missing", isKindServed: true });

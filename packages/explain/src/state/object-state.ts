@@ -4,6 +4,7 @@
 import {
   type Condition,
   conditionsOf,
+  groupOf,
   type KubeObject,
   keyOf,
   keyText,
@@ -121,7 +122,7 @@ export interface TreeNode {
   /** Such as `App default/web`. */
   readonly title: string;
   readonly state: ObjectState;
-  /** The function revisions that made it, as it tells itself. */
+  /** The function revisions that made it, by its own status. */
   readonly madeBy?: readonly string[];
   readonly children: readonly TreeNode[];
 }
@@ -215,6 +216,7 @@ function namesOf(reference: ObjectRef): Pick<Reference, "text" | "title"> {
   return { text: `${typeText(reference)} ${key}`, title: `${reference.kind} ${key}` };
 }
 
+/** A kind of a group: a reference may name another version of it than the one that is listed. */
 function typeText({ apiVersion, kind }: TypeRef): string {
-  return `${apiVersion}/${kind}`;
+  return `${groupOf(apiVersion)}/${kind}`;
 }

@@ -84,6 +84,12 @@ function compositeColumns({ wide = false, now }: TableOptions): readonly TraceCo
   return [resource, ...usual, age, { title: "TIME-TO-READY", value: timeToReady }];
 }
 
+/** One of the columns of the tables, by its title; undefined where there is none such. */
+export function usualColumn(title: string, now: number): TraceColumn | undefined {
+  const options = { wide: true, now, clean: (text: string) => text };
+  return [...compositeColumns(options), ...packageColumns(options)].find((column) => column.title === title);
+}
+
 function timeToReady(object: KubeObject): string {
   const ready = condition(object, "Ready");
   const [from, to] = [object.metadata.creationTimestamp ?? "", ready?.lastTransitionTime ?? ""].map((time) =>

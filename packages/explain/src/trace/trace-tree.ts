@@ -3,7 +3,14 @@
 import { isNoMatch, type KubeReader } from "@purlin/kube-client";
 import { findStatusError, textOf } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { groupOf, type KubeObject, labelOf, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import {
+  groupOf,
+  type KubeObject,
+  labelOf,
+  lastAppliedAnnotation,
+  objectsAt,
+  stringAt,
+} from "@purlin/kube-objects/object";
 import { condition, functionRevisionsOf, referencesOf, refOf, refText } from "../inspect/facts.ts";
 import type { ObjectRef } from "../model/explanation.ts";
 import { composedState, compositeState, isPackage, type ObjectState } from "../state/object-state.ts";
@@ -186,7 +193,6 @@ function stateOf(object: KubeObject, error: unknown): Pick<ObjectState, "reasons
 }
 
 const masked = "***";
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** An object as it may be shown: a Secret has its keys and not its values. */
 export function withoutSecrets(object: KubeObject): KubeObject {
@@ -195,9 +201,9 @@ export function withoutSecrets(object: KubeObject): KubeObject {
     Object.fromEntries(Object.keys((values ?? {}) as object).map((key) => [key, masked]));
   const { annotations } = object.metadata;
   const metadata =
-    annotations?.[lastApplied] === undefined
+    annotations?.[lastAppliedAnnotation] === undefined
       ? object.metadata
-      : { ...object.metadata, annotations: { ...annotations, [lastApplied]: masked } };
+      : { ...object.metadata, annotations: { ...annotations, [lastAppliedAnnotation]: masked } };
   return {
     ...object,
     metadata,

@@ -11,7 +11,7 @@ import {
   startStaticCluster,
   stored,
   withStatus,
-} from "../../test/static-cluster.ts";
+} from "../../test/platform.ts";
 import { traceTable } from "./trace-table.ts";
 import { type TraceNode, type TraceOptions, traceDocument, traceDot, traceNames, traceTree } from "./trace-tree.ts";
 

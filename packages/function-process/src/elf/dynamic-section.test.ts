@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { linkedFiles } from "./linked-files.ts";
 import { type ElfFile, parseElf, readElf } from "./read-elf.ts";
 

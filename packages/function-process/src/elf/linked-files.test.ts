@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { sandboxOf } from "../../test/local-processes.ts";
 import { linkedFiles, parseLibraryCache } from "./linked-files.ts";
 import { readElf } from "./read-elf.ts";
 

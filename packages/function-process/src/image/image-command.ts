@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { constants, existsSync } from "node:fs";
-import { access, open, readdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { access, open, readdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { readRegularFile } from "@purlin/kube-objects/files";
 import { type ProcessConfig, pathInside } from "@purlin/oci";
 import { readElf } from "../elf/read-elf.ts";
 
@@ -35,8 +36,8 @@ async function commandFor(image: Image, program: string, left: number): Promise<
   const interpreter = readElf(file)?.interpreter;
   const loader = interpreter === undefined ? undefined : await locate(image.root, interpreter);
   // Static, or made for the loader of this machine.
-  if (loader === undefined) return [file];
-  return [loader, "--library-path", (await libraryFolders(image.root)).join(":"), file];
+  if (interpreter === undefined || loader === undefined) return [file];
+  return [loader, "--library-path", (await libraryFolders(image.root, interpreter)).join(":"), file];
 }
 
 /** The words of a first line such as `#!/usr/bin/env python3`; `env` itself would look on this machine. */
@@ -72,17 +73,82 @@ async function headOf(file: string): Promise<Buffer> {
 
 const usualFolders = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
 
-/** Where the loader of an image looks for libraries: what its configuration names, then the usual places. */
-async function libraryFolders(root: string): Promise<string[]> {
-  const configuration = await locate(root, "/etc/ld.so.conf.d");
-  const names = configuration === undefined ? [] : (await readdir(configuration)).toSorted();
-  const texts = names.map(async (name) => {
-    const file = await locate(root, `/etc/ld.so.conf.d/${name}`);
-    return file === undefined ? "" : readFile(file, "utf8");
-  });
-  const named = (await Promise.all(texts)).flatMap((text) => text.split("\n")).filter((line) => line.startsWith("/"));
-  const found = await Promise.all([...named, ...usualFolders].map((folder) => locate(root, folder.trim())));
-  return [...new Set(found.filter((folder) => folder !== undefined))];
+/** More than the configuration of any loader has: bytes of a file, and files and folders that it names. */
+const maxConfigurationBytes = 64 * 1024;
+const maxConfigured = 256;
+
+/**
+ * Where the loader of an image looks for libraries: what its configuration names, then the folders of each kind of processor and the usual
+ * ones. The loader is given all of them, because by itself it would look on this machine.
+ */
+async function libraryFolders(root: string, interpreter: string): Promise<string[]> {
+  const named = interpreter.includes("ld-musl") ? await muslFolders(root, interpreter) : await glibcFolders(root);
+  const places = [...named.slice(0, maxConfigured), ...(await processorFolders(root)), ...usualFolders];
+  const found = (await Promise.all(places.map((folder) => locate(root, folder)))).filter((path) => path !== undefined);
+  // Folders are separated by colons: one with a colon in its name cannot be given to a loader.
+  return [...new Set(found)].filter((folder) => !folder.slice(root.length).includes(":"));
+}
+
+/** What the file of musl's loader names, such as `/etc/ld-musl-x86_64.path`. */
+async function muslFolders(root: string, interpreter: string): Promise<string[]> {
+  const text = await configurationText(root, `/etc/${basename(interpreter).replace(/\.so.*/, "")}.path`);
+  return text.split(/[:\n]/).filter((folder) => folder.startsWith("/"));
+}
+
+/** What `/etc/ld.so.conf` and the files that it includes name, in their order. */
+async function glibcFolders(root: string): Promise<string[]> {
+  const folders: string[] = [];
+  const seen = new Set<string>();
+  const isNew = (what: string): boolean => !seen.has(what) && seen.size < maxConfigured && seen.add(what).has(what);
+  const read = async (path: string): Promise<void> => {
+    if (!isNew(path)) return;
+    const text = await configurationText(root, path);
+    for (const line of text.split("\n").map((one) => one.replace(/#.*/, "").trim())) {
+      const [first, ...patterns] = line.split(/\s+/);
+      if (line.startsWith("/") && folders.length < maxConfigured) folders.push(line.replace(/=.*/, ""));
+      if (first === "include") for (const pattern of patterns) await include(resolve(dirname(path), pattern));
+    }
+  };
+  const include = async (pattern: string): Promise<void> => {
+    if (!isNew(`include ${pattern}`)) return;
+    for (const path of await filesLike(root, pattern)) await read(path);
+  };
+  await read("/etc/ld.so.conf");
+  // An image that is put together from parts of another one may lack the file that includes these.
+  await include("/etc/ld.so.conf.d/*.conf");
+  return folders;
+}
+
+/** The files of an image that a pattern names. Only the name of the file may have an asterisk. */
+async function filesLike(root: string, pattern: string): Promise<string[]> {
+  const [start = "", ...ends] = basename(pattern).split("*");
+  const end = ends.at(-1);
+  if (end === undefined) return [pattern];
+  const names = await namesIn(root, dirname(pattern));
+  return names
+    .filter((name) => name.startsWith(start) && name.endsWith(end))
+    .map((name) => join(dirname(pattern), name));
+}
+
+/** Folders such as `/usr/lib/x86_64-linux-gnu`, which loaders of Debian search without any configuration. */
+async function processorFolders(root: string): Promise<string[]> {
+  const folders = ["/lib", "/usr/lib"].map(async (folder) =>
+    (await namesIn(root, folder)).filter((name) => /-linux-(gnu|musl)/.test(name)).map((name) => join(folder, name)),
+  );
+  return (await Promise.all(folders)).flat().slice(0, maxConfigured);
+}
+
+async function namesIn(root: string, folder: string): Promise<string[]> {
+  const path = await locate(root, folder);
+  return path === undefined ? [] : (await readdir(path).catch(() => [])).toSorted();
+}
+
+/** The text of a file of an image. What is missing, huge or not a file has none: the loader of the image ignores it as well. */
+async function configurationText(root: string, path: string): Promise<string> {
+  const file = await locate(root, path);
+  if (file === undefined) return "";
+  const bytes = await readRegularFile(file, { maxBytes: maxConfigurationBytes }).catch(() => undefined);
+  return bytes?.toString() ?? "";
 }
 
 /** What is at a path of an image, as this machine sees it; undefined when nothing is there. No link leads out of the image. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type TempFolder, tempFolder } from "@purlin/oci/testing";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { locate, translate } from "./image-command.ts";
 
 function image(): TempFolder {

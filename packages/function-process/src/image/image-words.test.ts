@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { chmodSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { commandOf, imageCommand, locate, parseEnv, translate } from "./image-command.ts";
 
 const config = (entrypoint: readonly string[], cmd: readonly string[] = []) =>

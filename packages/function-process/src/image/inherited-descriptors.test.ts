@@ -5,8 +5,8 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { sandboxOf } from "../../test/local-processes.ts";
 
 /** Prints what each open file descriptor of the shell refers to. */
 const list = "ls -l /proc/$$/fd; exit 0";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real sandbox networks, with processes in them.
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,9 +8,8 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
-import { isAlive, until } from "../../test/process-alive.ts";
-import { processesBelow } from "../../test/process-tree.ts";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { isAlive, sandboxOf, until } from "../../test/local-processes.ts";
+import { processesBelow } from "../limits/marked-processes.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
 import { shellCommand } from "../sandbox/sandbox-arguments.ts";
 import {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import type { Clock } from "@purlin/base";
 import { cappedCommand } from "../limits/limit-script.ts";
@@ -59,7 +59,7 @@ export function openSandboxNetwork(
   // A bubblewrap with the setuid bit gives no capabilities.
   const mayBind = inward.length > 0 && "canDisableUserns" in maker && maker.canDisableUserns;
   const port = [defaultPort, ...inward].join(":");
-  const connector = { node: process.execPath, program: connectorProgram, port, isShared, mayBind };
+  const connector = { node: process.execPath, program: connectorProgram(), port, isShared, mayBind };
   const inNetwork =
     "unshare" in maker
       ? unsharedNetworkCommand(maker, connector)
@@ -189,8 +189,6 @@ export function createSandboxNetworkPool(
   };
 }
 
-/** The program that opens sockets in a private network, as a text of JavaScript; beside this file, with the ending it has. */
-export const connectorProgram: string = readFileSync(
-  new URL(`./connector${extname(import.meta.url)}`, import.meta.url),
-  "utf8",
-);
+/** The program that opens sockets in a private network, as a text of JavaScript. */
+export const connectorProgram = (): string =>
+  readFileSync(createRequire(import.meta.url).resolve("@purlin/function-process/connector"), "utf8");

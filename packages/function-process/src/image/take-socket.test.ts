@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { takeSocket } from "./prepare-sandboxed.ts";
 
 test("a function listens where it did last, and elsewhere while that is in use", async () => {
@@ -18,7 +18,7 @@ test("a function listens where it did last, and elsewhere while that is in use",
   await second.dispose();
   await third.dispose();
   const again = await takeSocket(wanted);
-  assert.equal(again.path, `${wanted}.2`, "who calls meanwhile waits there");
+  assert.equal(again.path, `${wanted}.2`, "calls meanwhile wait there");
   await again.dispose();
 });
 

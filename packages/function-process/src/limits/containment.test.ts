@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { type Containment, openContainment, ownStart } from "./containment.ts";
 import { createMarks, markVariable } from "./marked-processes.ts";
 
@@ -130,7 +130,7 @@ describe("what a process of a function is held together by", options, () => {
     assert.deepEqual([one.mark, other.mark], [containment.run.first, containment.run.first + 1]);
     assert.deepEqual(one.env, { PURLIN_FUNCTION_MARK: String(one.mark) });
     assert.match(one.setup, new RegExp(`^:\\nulimit -m ${one.mark} `));
-    assert.match(one.departure, new RegExp(`" ${one.mark} "`));
+    assert.match(one.teardown, new RegExp(`" ${one.mark} "`));
     assert.deepEqual([one.group, containment.groups, containment.namespace], [undefined, undefined, undefined]);
     containment.close();
   });

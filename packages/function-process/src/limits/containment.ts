@@ -51,7 +51,7 @@ export interface Enclosure {
   /** Shell text for the first process. */
   readonly setup: string;
   /** Shell text that ends everything when the control plane is gone. */
-  readonly departure: string;
+  readonly teardown: string;
   readonly env: Readonly<Record<string, string>>;
   /** Ends, at once, what can be ended without a search. */
   kill(): void;
@@ -108,7 +108,7 @@ function enclose(mark: number, group: ControlGroup | undefined, sweep: (mark: nu
     group,
     isOutOfMemory: () => isOutOfMemory,
     setup: [group?.enter ?? ":", markScript(mark)].join("\n"),
-    departure: [searchScript(mark), group?.end ?? ""].join("\n"),
+    teardown: [searchScript(mark), group?.end ?? ""].join("\n"),
     env: { [markVariable]: String(mark) },
     kill: () => group?.kill(),
     async end() {

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { enable, endGroups, groupAt, openControlGroups, ownControlGroup } from "./control-groups.ts";
 import { defaultFunctionLimits } from "./function-limits.ts";
 

@@ -17,7 +17,7 @@ describe("the shell that sets limits", () => {
     assert.equal(linesOf(command).at(-1), 'exec "$@"');
   });
 
-  test("sets core files, open files and memory, and goes on where one is refused", () => {
+  test("sets core files, open files and memory, and continues where one is refused", () => {
     assert.deepEqual(linesOf(limitedCommand(["/main"], options)).slice(0, -1), [
       "{ ulimit -c 0; } 2>/dev/null",
       "{ ulimit -n 100; } 2>/dev/null",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { until } from "../../test/process-alive.ts";
+import { until } from "../../test/local-processes.ts";
 import { ownStart } from "./containment.ts";
 import { isPidMaxOwn } from "./limit-script.ts";
 import {
@@ -47,7 +47,7 @@ interface Escape {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Each goes on without the shell that started it. */
+/** Each continues without the shell that started it. */
 const escapes: Record<string, Escape> = {
   "in the background": { script: "sleep 60 &" },
   "in a session of its own": { script: "setsid sleep 60 &" },
@@ -62,7 +62,7 @@ const programOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, "ut
 
 for (const [name, { script }] of Object.entries(escapes)) {
   for (const by of ["the control plane", "a shell"]) {
-    test(`a marked process that goes on ${name} is found and ended by ${by}`, async () => {
+    test(`a marked process that continues ${name} is found and ended by ${by}`, async () => {
       // A shell looks at limits only.
       if (by === "a shell" && name.includes("both")) return;
       const marks = createMarks();

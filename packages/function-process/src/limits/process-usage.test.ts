@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { type ProcessStat, pageBytes, readStat } from "./marked-processes.ts";
 import { cpusUsed, heldFiles, isClose, judge, proportionalBytes, residentBytes } from "./throttle.ts";
 

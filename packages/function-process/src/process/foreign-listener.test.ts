@@ -7,10 +7,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { join } from "node:path";
 import { test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
-import { tempFolder } from "@purlin/oci/testing";
 import { createFunctionProcesses, type FunctionProcesses } from "./function-processes.ts";
 
 const callMs = 1_500;

@@ -6,12 +6,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Clock, systemClock } from "@purlin/base";
+import type { TempFolder } from "@purlin/base/testing/temp-folder";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runner";
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
-import { functionProject, functionSource, type TempFolder } from "@purlin/oci/testing";
-import { until } from "../../test/process-alive.ts";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { functionProject, functionSource } from "@purlin/oci/testing";
+import { sandboxOf, until } from "../../test/local-processes.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
 import { createRenewal, type FunctionCertificates } from "./function-certificates.ts";
 import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
@@ -114,7 +114,7 @@ async function survivesRenewal(folder: TempFolder, program: FunctionProgram): Pr
   const soFar = calls;
   await until(() => calls > soFar + 20);
   folder.write("go", "");
-  assert.equal(await slow, "one", "a call that began before goes on");
+  assert.equal(await slow, "one", "a call that began before continues");
   stopping = true;
   await Promise.all(loads);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { describeLoadError } from "./function-module.ts";
 
 const cases: Record<string, { readonly files: Record<string, string>; readonly says: string | RegExp }> = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module of a function: the handler that it exports, or why it cannot be loaded.
 import { spawnSync } from "node:child_process";
-import { extname, relative } from "node:path";
+import { createRequire } from "node:module";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FunctionHandler } from "@purlin/function-sdk";
 
@@ -106,7 +107,7 @@ export function relativeTo(cwd: string, file: string): string {
 }
 
 /**
- * The program that serves one version of a function from a source file: `worker FILE FLAGS…`. Beside this file, with the
- * ending it has: source here, JavaScript once published.
+ * The path of the program that serves one version of a function from a source file: `worker FILE FLAGS…`. It is found by name, because a
+ * command can be built into one file elsewhere.
  */
-export const workerProgram: string = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
+export const workerProgram = (): string => createRequire(import.meta.url).resolve("@purlin/function-process/worker");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import fc from "fast-check";
 import {
   collectFunctionLogs,
@@ -84,7 +84,7 @@ test("the rate limit discards output above the rate and writes a line about it",
   assert.equal(rate.keep("b"), "");
   assert.equal(rate.keep("bb"), "");
   now = 1_000;
-  assert.equal(rate.keep("c"), "\n[3 characters were discarded: more than the log limit]\nc");
+  assert.equal(rate.keep("c"), "\n[3 bytes were discarded: more than the log limit]\nc");
   now = 100_000;
   assert.equal(rate.keep("d".repeat(401)), "");
   assert.equal(reports, 1);

@@ -87,7 +87,7 @@ export interface LogRate {
   keep(text: string): string;
 }
 
-/** A burst may be as large as so many seconds at the rate. */
+/** A burst may be as large as this many seconds at the rate. */
 const burstSeconds = 4;
 
 /** Creates a rate limit. `exceeded` is called when output is discarded for the first time. */
@@ -102,14 +102,16 @@ export function createLogRate(bytesPerSecond: number, clock: Clock, exceeded: ()
       const now = clock.now();
       left = Math.min(most, left + (Math.max(0, now - last) / 1000) * bytesPerSecond);
       last = now;
-      if (text.length > left) {
-        discarded += text.length;
+      // As many as the log file grows by: a character may have four, and a byte that is not UTF-8 is written as three.
+      const bytes = Buffer.byteLength(text);
+      if (bytes > left) {
+        discarded += bytes;
         if (!isReported) exceeded();
         isReported = true;
         return "";
       }
-      left -= text.length;
-      const note = discarded === 0 ? "" : `\n[${discarded} characters were discarded: more than the log limit]\n`;
+      left -= bytes;
+      const note = discarded === 0 ? "" : `\n[${discarded} bytes were discarded: more than the log limit]\n`;
       discarded = 0;
       return note + text;
     },

@@ -6,12 +6,12 @@ import type { SandboxNetworkPool } from "../image/sandbox-network.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
 import { heldText, type MeasuredUsage } from "../limits/throttle.ts";
 import type { ResourceSupervision, Supervision } from "../spawn/supervision.ts";
-import { createEndpointLeases, type EndpointLeases } from "./endpoint-leases.ts";
 import type { PortPool } from "./free-port.ts";
 import { createRenewal, type FunctionCertificates, type Renewal } from "./function-certificates.ts";
 import { createLogRate, createLogTail, type LogFile, type LogRate } from "./function-output.ts";
 import { untilItAnswers } from "./grpc-probe.ts";
 import { createLaunch, type FunctionProgram, isBare, isProvider } from "./launch-function.ts";
+import { createLeases, createRetirements, type Retirements } from "./leases.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
 
 /** A function to keep running. */
@@ -35,7 +35,7 @@ export interface ServedFunction {
   readonly endpoint: string;
   /** Another one for each process, as ports come round again. */
   readonly version: string;
-  /** Tells that a run begins; call the result when it is over. A process that is replaced stays until then. */
+  /** Records that a run begins; call the result when it is over. A process that is replaced stays until then. */
   readonly acquire: () => () => void;
   /** Aborts a moment after another version has taken over; only the author of a source file wants that. */
   readonly replaced?: AbortSignal | undefined;
@@ -61,7 +61,7 @@ export interface FunctionProcess {
   served(signal?: AbortSignal): Promise<ServedFunction>;
   /** What serves now; undefined when nothing does. */
   readonly current: ServedFunction | undefined;
-  /** Tells that a run begins at an address that was served; call the result when it is over. */
+  /** Records that a run begins at an address that was served; call the result when it is over. */
   acquire(endpoint: string): () => void;
   /** What its processes used when they were last measured; undefined before, and where the system does not say. */
   readonly usage: MeasuredUsage | undefined;
@@ -135,7 +135,8 @@ class RunningProcess implements FunctionProcess {
   readonly isProvider: boolean;
   readonly #deps: ProcessDeps;
   readonly #log: LogFile;
-  readonly #leases: EndpointLeases;
+  readonly #leases = createLeases();
+  readonly #retirements: Retirements;
   readonly #renewal: Renewal;
   readonly #supervisor: Supervisor;
   readonly #supervision: Supervision;
@@ -158,7 +159,8 @@ class RunningProcess implements FunctionProcess {
     this.#calls = program.kind === "source" ? new AbortController() : undefined;
     this.#deps = deps;
     this.#log = deps.logFile(spec);
-    this.#leases = createEndpointLeases({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
+    const { lingerMs, holdMs: limitMs } = limits;
+    this.#retirements = createRetirements({ clock, lingerMs, limitMs, leases: this.#leases });
     const supervision = resources.of(spec);
     this.#supervision = supervision;
     const tooMuch = (): void => this.#notice(heldText("logBytesPerSecond", supervision.limits));
@@ -184,7 +186,7 @@ class RunningProcess implements FunctionProcess {
           ? untilItRuns(clock, this.#state.phase === "failed" ? recoveredMs : settledMs, signal)
           : untilItAnswers({ address, tls: certificates.client.current().context, commonName: name, signal }),
       noun: isProvider(program) ? "provider" : "function",
-      released: (address) => this.#leases.released(address),
+      released: (address) => this.#retirements.ended(address),
       startLimitMs: limits.startMs,
       advice: isBare(program) && !isProvider(program) ? bareAdvice : undefined,
       restart: limits.restart,
@@ -209,7 +211,7 @@ class RunningProcess implements FunctionProcess {
   }
 
   acquire(endpoint: string): () => void {
-    return this.#leases.acquire(endpoint);
+    return this.#leases.acquire(endpoint).release;
   }
 
   get usage(): MeasuredUsage | undefined {
@@ -229,7 +231,7 @@ class RunningProcess implements FunctionProcess {
   }
 
   async released(): Promise<void> {
-    if (this.#state.phase === "serving") await this.#leases.released(this.#state.endpoint);
+    if (this.#state.phase === "serving") await this.#retirements.ended(this.#state.endpoint);
   }
 
   replace(): void {
@@ -333,9 +335,10 @@ class RunningProcess implements FunctionProcess {
   }
 }
 
-/** A Provider that runs this long has started: it need not serve anything. One that ended before has to run for longer. */
 /** Notices name what was measured: a function that is throttled for days has any number of them. */
 const mostNotices = 100;
+
+/** A Provider that runs this long has started: it need not serve anything. One that ended before has to run for longer. */
 const settledMs = 1_000;
 const recoveredMs = 5_000;
 

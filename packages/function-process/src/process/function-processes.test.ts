@@ -9,11 +9,11 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { createSecureContext, type SecureContext } from "node:tls";
+import type { TempFolder } from "@purlin/base/testing/temp-folder";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runner";
-import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject, functionSource } from "@purlin/oci/testing";
-import { isAlive, until } from "../../test/process-alive.ts";
+import { isAlive, until } from "../../test/local-processes.ts";
 import type { FunctionProcess, FunctionSpec, ProcessLimits } from "./function-process.ts";
 import { createFunctionProcesses, type FunctionProcesses } from "./function-processes.ts";
 import { answers } from "./grpc-probe.ts";
@@ -110,7 +110,7 @@ test("only callers with our certificate are served, and only from this machine",
   if (outside !== undefined) assert.ok(!(await accepts(`${outside.address}:${port}`)), "not on other interfaces");
 });
 
-test("a function that is broken at the start says where, and serves once it is put right", async () => {
+test("a function that is broken at the start reports the position, and serves after it is fixed", async () => {
   await using on = scene({ "fn.ts": "export const x: = 1;\n" });
   const fn = on.processes.run(on.source("fn"));
   await assert.rejects(fn.served(), /^Error: fn\.ts:1:17: Unexpected token/);

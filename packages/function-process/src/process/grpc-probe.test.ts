@@ -50,7 +50,7 @@ const servers: Record<string, { readonly peer: () => Server; readonly answers: b
     why: "its health check says so",
   },
   UnknownState: { peer: () => grpcServer(reply(0, [0, 0, 0, 0, 0])), answers: false, why: "unknown is not serving" },
-  NoHealthService: { peer: () => grpcServer(reply(12)), answers: true, why: "most SDKs have none, and it speaks gRPC" },
+  NoHealthService: { peer: () => grpcServer(reply(12)), answers: true, why: "most SDKs have none, and it serves gRPC" },
   Internal: { peer: () => grpcServer(reply(13)), answers: false, why: "a server that fails is not ready" },
   NotGrpc: {
     peer: () => grpcServer((stream) => stream.respond({ ":status": 404 }, { endStream: true })),

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { ProcessConfig } from "@purlin/oci";
-import { tempFolder } from "@purlin/oci/testing";
 import { takeSocket } from "../image/prepare-sandboxed.ts";
 import { openSandboxNetwork } from "../image/sandbox-network.ts";
 import { openBehind } from "../sandbox/private-network.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { createFunctionProcesses } from "./function-processes.ts";
 import type { FunctionProgram } from "./launch-function.ts";
 

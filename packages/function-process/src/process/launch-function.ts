@@ -230,7 +230,7 @@ function programOf(
     return { command: program.command, args: [...program.args, ...flags], cwd, env: { ...env, ...ownPorts } };
   }
   // Otherwise two functions would conflict over the port for metrics.
-  const args = [workerProgram, program.file, ...flags, "--metrics-address="];
+  const args = [workerProgram(), program.file, ...flags, "--metrics-address="];
   return { command: process.execPath, args, cwd, env: withCompileCache(env, getCompileCacheDir()) };
 }
 
@@ -286,7 +286,7 @@ function whatRuns(program: FunctionProgram): string {
   return "a command runs without a sandbox; build a package of it, or start without --require-sandbox";
 }
 
-/** A function that is never started. It fails with the reason, whatever it is asked for. */
+/** A function that is never started. Every call fails with the reason. */
 export function refusedProcess({ name, program }: FunctionSpec, problem: string): FunctionProcess {
   return {
     name,

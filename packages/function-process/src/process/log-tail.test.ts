@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last lines of a function in memory, the limit of its output, and its files, at their limits.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import {
   collectFunctionLogs,
   createLogRate,
@@ -13,6 +15,7 @@ import {
   listFunctionLogs,
   openLogFile,
 } from "./function-output.ts";
+import { readPaced } from "./launch-function.ts";
 
 describe("the last lines", () => {
   test("are as many as fit, each with its line break, and at least one", () => {
@@ -72,9 +75,43 @@ describe("the rate of output", () => {
     assert.equal(rate.keep("y"), "");
     assert.equal(exceeded(), 1);
     pass(100);
-    assert.equal(rate.keep("z"), "\n[1 characters were discarded: more than the log limit]\nz");
+    assert.equal(rate.keep("z"), "\n[1 bytes were discarded: more than the log limit]\nz");
     assert.equal(rate.keep("z"), "");
     assert.equal(exceeded(), 1, "it is reported once");
+  });
+
+  test("counts bytes, not characters, and says how many were discarded", () => {
+    const { rate, pass, exceeded } = limited(10);
+    assert.equal(rate.keep("ä☃😀".repeat(4)).length, 16, "36 bytes");
+    assert.equal(rate.keep("☃ä"), "", "2 characters, but 5 bytes");
+    assert.equal(exceeded(), 1);
+    pass(100);
+    assert.equal(rate.keep("😀x"), "\n[5 bytes were discarded: more than the log limit]\n😀x", "5 bytes are left");
+    assert.equal(rate.keep("x"), "");
+  });
+
+  test("is the same however the bytes of a character are split into chunks", async () => {
+    const line = Buffer.from("grüße ☃ 😀\n");
+    for (let at = 1; at < line.length; at++) {
+      const { rate } = limited(line.length);
+      const output = Readable.from([line.subarray(0, at), line.subarray(at)], { objectMode: false });
+      let kept = "";
+      readPaced(output, (text) => {
+        kept += rate.keep(text);
+      });
+      await once(output, "end");
+      assert.equal(kept, line.toString(), `split after ${at} bytes`);
+      assert.equal(rate.keep("x".repeat(3 * line.length + 1)), "", `split after ${at} bytes: each byte counts once`);
+      assert.notEqual(rate.keep("x".repeat(3 * line.length)), "");
+    }
+  });
+
+  test("counts bytes that are not UTF-8 as they are written to the log", async () => {
+    const { rate, exceeded } = limited(10);
+    const output = Readable.from([Buffer.alloc(14, 0xff)], { objectMode: false });
+    readPaced(output, (text) => assert.equal(rate.keep(text), "", "14 replacement characters of 3 bytes"));
+    await once(output, "end");
+    assert.equal(exceeded(), 1);
   });
 
   test("never saves up more than four seconds, and time that goes back adds nothing", () => {
@@ -95,7 +132,7 @@ describe("a log file", () => {
     assert.deepEqual([statSync(path).size, statSync(path).mode & 0o777], [0, 0o600]);
     log.add("0123456789");
     log.add("a");
-    assert.equal(existsSync(`${path}.1`), false, "at its limit it goes on");
+    assert.equal(existsSync(`${path}.1`), false, "at its limit it continues");
     log.add("b");
     assert.deepEqual([readFileSync(`${path}.1`, "utf8"), readFileSync(path, "utf8")], ["0123456789a", "b"]);
     const again = openLogFile(path, 10);

@@ -1,20 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a function in a sandbox can and cannot do, asked of a real one.
+
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { TempFolder } from "@purlin/base/testing/temp-folder";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
-import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject } from "@purlin/oci/testing";
-import { type Listener, listenersOf } from "../../test/listeners.ts";
-import { commandLineOf, processesBelow } from "../../test/process-tree.ts";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { commandLineOf, sandboxOf } from "../../test/local-processes.ts";
 import { connectorProgram } from "../image/sandbox-network.ts";
+import { processesBelow } from "../limits/marked-processes.ts";
 import { mountPoints, type Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
+
+// Which addresses a process listens on, as the kernel says.
+
+const listening = "0A";
+/** 127.0.0.1, ::1 and the former inside the latter's family, as the kernel writes them. */
+const loopback = /^(0100007F|00000000000000000000000001000000|0000000000000000FFFF00000100007F)$/;
+
+/** What a process listens on over TCP. */
+interface Listener {
+  readonly port: number;
+  readonly isLoopback: boolean;
+}
+
+/** The listening TCP sockets of a process; none of one that has ended. */
+function listenersOf(pid: number): readonly Listener[] {
+  const own = socketsOf(pid);
+  return ["tcp", "tcp6"]
+    .flatMap((table) => rowsOf(pid, table))
+    .flatMap(([, local = "", , state, ...rest]) => {
+      if (state !== listening || !own.has(rest[5] ?? "")) return [];
+      const [host = "", port = ""] = local.split(":");
+      return [{ port: Number.parseInt(port, 16), isLoopback: loopback.test(host) }];
+    });
+}
+
+function rowsOf(pid: number, table: string): string[][] {
+  const lines = attempt(() => readFileSync(`/proc/${pid}/net/${table}`, "utf8")) ?? "";
+  return lines
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/));
+}
+
+/** The inodes of the sockets that a process has open. */
+function socketsOf(pid: number): ReadonlySet<string> {
+  const files = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  const targets = files.map((file) => attempt(() => readlinkSync(`/proc/${pid}/fd/${file}`)) ?? "");
+  return new Set(targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []));
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Responds with what it can find out about its environment; it ignores the flag for its address. */
 const spy = (secret: string, { mayWrite }: { readonly mayWrite: boolean }): string => `
@@ -179,7 +226,8 @@ test("a sandboxed function that lost its connector is started again, with anothe
   const program = { ...image, sandbox: support, socket: join(folder.path, "s", "fn") };
   const running = processes.run({ name: "fn", cwd: "/", program });
   const first = await running.served(AbortSignal.timeout(60_000));
-  const [connector] = processesBelow(process.pid).filter((pid) => commandLineOf(pid).includes(connectorProgram));
+  const connecting = connectorProgram();
+  const [connector] = processesBelow(process.pid).filter((pid) => commandLineOf(pid).includes(connecting));
   assert.ok(connector, "it has a connector");
   process.kill(connector, "SIGKILL");
   const deadline = performance.now() + 60_000;

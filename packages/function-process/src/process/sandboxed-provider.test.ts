@@ -5,8 +5,8 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { tempFolder } from "@purlin/oci/testing";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { sandboxOf } from "../../test/local-processes.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
 

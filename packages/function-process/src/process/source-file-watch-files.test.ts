@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { type FileWatcher, watchFiles } from "./source-file.ts";
 
-/** A watcher and the next save it tells of. */
+/** A watcher and the next save that it reports. */
 function watching(): { watcher: FileWatcher; next: () => Promise<string> } {
   let saved = Promise.withResolvers<string>();
   const watcher = watchFiles((file) => saved.resolve(file));

@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } f
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { findSourceFile, isInside, parseMounts, type SourceFile, sourceOfMount } from "./source-file.ts";
 
 const folder = tempFolder();

@@ -77,7 +77,7 @@ test("a version that exceeds a limit before it serves has failed for that", () =
   assert.equal(log.at(-1), "failed: it used 300 MiB of memory");
 });
 
-test("output and limits that hold a version are reported, and it goes on", async () => {
+test("output and limits that hold a version are reported, and it continues", async () => {
   const { log, process, serve } = stage();
   process(1).output("stderr", "hello\n");
   process(1).held("it is held to 1 CPU");

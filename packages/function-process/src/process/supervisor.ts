@@ -14,7 +14,7 @@ export interface SupervisorObserver {
   output(stream: "stdout" | "stderr", text: string): void;
   /** A version was stopped for a limit; `failed` or `died` follows. */
   exceeded?(text: string): void;
-  /** A version is held to a limit and goes on. */
+  /** A version is held to a limit and continues. */
   held?(text: string): void;
 }
 
@@ -198,8 +198,10 @@ export class Supervisor {
     version.giveUp.abort();
     this.#starting = undefined;
     this.#watcher.watchBeside(true);
-    this.#options.observer.failed({ text: why.text, setup: why.setup, lastGood: this.#current !== undefined });
-    this.#restartLater();
+    const lastGood = this.#current !== undefined;
+    this.#options.observer.failed({ text: why.text, setup: why.setup, lastGood });
+    // Where others decide what happens on a save, another start could run a version that was saved since and not decided on.
+    if (!lastGood || this.#options.onSave === undefined) this.#restartLater();
   }
 
   /** The first limit counts: what follows may be a consequence of the stop. */

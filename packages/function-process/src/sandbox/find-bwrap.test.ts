@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type TempFolder, tempFolder } from "@purlin/oci/testing";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { findBwrap, sandboxVariable } from "./find-bwrap.ts";
 
 const isRoot = process.getuid?.() === 0;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { isAbsolute } from "node:path";
 import { test } from "node:test";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { sandboxOf } from "../../test/local-processes.ts";
 import { sandboxVariable } from "./find-bwrap.ts";
 import { findSandbox } from "./find-sandbox.ts";
 import { isolationArguments } from "./sandbox-arguments.ts";

@@ -39,7 +39,7 @@ for (const mount of mountPoints) {
       for (const one of mountPoints) await makeMountPoint(root, one);
       assert.deepEqual(await readdir(outside), []);
       assert.deepEqual((await readdir(dirname(root))).toSorted(), ["outside", "root"]);
-      // The kernel, which knows nothing of the image, finds it at the same place.
+      // The kernel, which does not use the image, finds it at the same path.
       assert.equal(await realpath(join(root, mount)), resolve(join(root, inside(outside), ...rest)));
       assert.ok(!(await readlink(join(root, first))).startsWith("/"));
     });
@@ -68,7 +68,7 @@ test("links that are already as they should be keep their meaning", async (t) =>
 test("a circle of links, and a file in the way, are refused", async (t) => {
   const { root } = await scene(t);
   await symlink("tmp", join(root, "tmp"));
-  await assert.rejects(makeMountPoint(root, "tmp"), (error) => isOciError(error, "unsafe-layer"));
+  await assert.rejects(makeMountPoint(root, "tmp"), (error) => isOciError(error, "UNSAFE_LAYER"));
   await writeFile(join(root, "tls"), "");
   await assert.rejects(makeMountPoint(root, "tls/server"), /the image has a file at "tls", where a folder is needed/);
 });

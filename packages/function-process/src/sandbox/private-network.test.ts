@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { connectorProgram } from "../image/sandbox-network.ts";
 import {
   forwardInward,
@@ -18,7 +18,7 @@ import {
 } from "./private-network.ts";
 
 function startConnector(port: number | string): ChildProcess & AsyncDisposable {
-  const args = ["--input-type=module", "--eval", connectorProgram, String(port)];
+  const args = ["--input-type=module", "--eval", connectorProgram(), String(port)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   return Object.assign(child, {
     async [Symbol.asyncDispose]() {
@@ -84,12 +84,12 @@ test("pending opens fail when the connector exits", async () => {
   await waiting;
 });
 
-test("a Provider has so many connections at a time: more are closed, and one that ends makes room", async (t) => {
+test("a Provider has a limited number of connections at a time: more are closed, and one that ends makes room", async (t) => {
   const most = 3;
   const { server, port: inward } = await greeter(t);
   server.close();
   await once(server, "close");
-  // An API server that says who is connected, and waits.
+  // An API server that reports each connection, and waits.
   const connected = new Set<Socket>();
   const api = createServer((socket) => {
     connected.add(socket.on("error", () => {}).on("close", () => void connected.delete(socket)));

@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
-import { sandboxOf } from "../../test/sandbox-of.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { sandboxOf } from "../../test/local-processes.ts";
 import { type SandboxedProgram, sandboxCommand } from "./sandbox-arguments.ts";
 
 const sandbox = { program: "/usr/bin/bwrap", canDisableUserns: true };

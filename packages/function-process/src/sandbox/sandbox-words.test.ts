@@ -2,7 +2,7 @@
 // The words of sandboxes and networks, and how a shell reads them.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import {
   isolationArguments,
   networkScript,

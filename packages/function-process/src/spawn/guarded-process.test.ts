@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
-import { isAlive, until } from "../../test/process-alive.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { isAlive, until } from "../../test/local-processes.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 
 const env = { PATH: "/usr/bin:/bin" };

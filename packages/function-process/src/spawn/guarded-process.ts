@@ -70,7 +70,7 @@ export interface Program {
  */
 const guard = `
 eval "$1"
-departure=$2
+teardown=$2
 shift 2
 trap : TERM INT HUP
 exec 9<&0
@@ -82,7 +82,7 @@ exec 3>&- 4<&- 5<&- 6<&-
   while read -r line; do :; done
   kill -TERM "$child"
   sleep 2
-  eval "$departure"
+  eval "$teardown"
   kill -KILL 0
 ) <&9 2>/dev/null &
 while :; do
@@ -126,9 +126,9 @@ export function spawnGuarded(program: Program, options: GuardedOptions): Guarded
     detached: true,
     stdio: ["pipe", "pipe", "pipe", ...(channel ? (["ipc"] as const) : []), ...Array<"pipe">(inlets).fill("pipe")],
   };
-  const texts = [enclosure?.setup ?? "", enclosure?.departure ?? ""];
+  const texts = [enclosure?.setup ?? "", enclosure?.teardown ?? ""];
   const child = spawn("/bin/sh", ["-c", guard, "purlin-function", ...texts, command, ...args], spawnOptions);
-  // The pipe breaks when the guard ends first, which the exit tells better.
+  // The pipe breaks when the guard ends first, the exit code is the better report.
   child.stdin?.on("error", () => {});
   const ended = endOf(child, enclosure);
   const kill = (): void => {

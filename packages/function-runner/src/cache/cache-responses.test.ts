@@ -21,9 +21,8 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import { Registry } from "prom-client";
-import { answer, serveFunction } from "../../test/function-server.ts";
+import { answer, serveFunction, temporaryDirectory } from "../../test/function-server.ts";
 import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
-import { temporaryDirectory } from "../../test/tls.ts";
 import type { FunctionTarget, RunCall } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
@@ -122,7 +121,7 @@ test("an identical request within the TTL is answered without a call, and anothe
   assert.equal(await counted("write_seconds"), 2);
 });
 
-test("after the TTL the function is asked again", async (t) => {
+test("after the TTL the function is called again", async (t) => {
   const { run, calls, clock, logged } = await cached(t);
   await run();
   clock.advance(minute);
@@ -360,4 +359,35 @@ test("a full cache makes room by dropping what would expire next", async (t) => 
   }
   assert.ok(files(directory).includes("fn-1/tag-19"), "the newest is kept");
   assert.ok(!files(directory).includes("fn-1/tag-00"), "the oldest is gone");
+});
+
+test("the functions of the last thousand revisions are known by name; evictions of others count by directory", async (t) => {
+  const clock = manualClock(Date.UTC(2026, 0, 1));
+  const deleted: string[] = [];
+  const metrics = {
+    ...createRunnerMetrics(new Registry()),
+    cache: (counter: string, name: string) => void (counter === "deletes" && deleted.push(name)),
+  };
+  const response = create(RunFunctionResponse, { meta: create(ResponseMeta, { ttl: ttl(60) }) });
+  const directory = join(temporaryDirectory(t), "cache");
+  const next = { run: async () => response, close() {} };
+  const runner = cacheResponses(next, { schema: noSchemas, directory, clock, metrics });
+  const store = (revisionName: string) => runner.run(targetAt("", { revisionName }), tagged("tag"), call());
+  const [first, second, ...others] = Array.from({ length: 1000 }, (_, at) => `fn-r${at}`);
+  await store(first ?? "");
+  await store(second ?? "");
+  await Promise.all(others.map(store));
+  clock.advance(minute / 2);
+  // Stored again: it is no longer the oldest.
+  await runner.run(targetAt("", { revisionName: "fn-r0" }), tagged("other"), call());
+  await store("fn-r1000");
+  clock.advance(minute + 1);
+  await runner.evict();
+  const known = targetAt("").functionName;
+  assert.equal(deleted.length, 1002);
+  assert.deepEqual(
+    deleted.filter((name) => name !== known),
+    ["fn-r1"],
+    "the one that was stored longest ago is forgotten",
+  );
 });

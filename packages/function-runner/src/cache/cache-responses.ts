@@ -61,7 +61,7 @@ const day = 24 * 60 * 60_000;
 
 /** How responses are cached. */
 export interface ResponseCacheOptions {
-  /** Answers schema selectors, to tell whether a schema that a response depends on has changed. */
+  /** Answers schema selectors, to determine whether a schema that a response depends on has changed. */
   readonly schema: FetchSchema;
   /** Where responses are kept; made when it is missing. */
   readonly directory: string;
@@ -179,8 +179,7 @@ class ResponseCache {
     const deadline = Math.min(this.#clock.now() + Math.min(ttl, this.#maxTtlMs), latestDeadline);
     const started = performance.now();
     try {
-      if (this.#functions.size >= mostRevisions) this.#functions.clear();
-      this.#functions.set(cacheName(target.revisionName), functionName);
+      this.#remember(target);
       const bytes = await writeCacheFile(this.#pathOf(target, tag), { ...answered, deadline });
       this.#bytes += bytes;
       this.#metrics.cache("writes", functionName);
@@ -191,6 +190,15 @@ class ResponseCache {
     }
     // Not waited for: a run does not pay for tidying up.
     if (this.#bytes > this.#maxBytes) void this.evict();
+  }
+
+  #remember({ revisionName, functionName }: FunctionTarget): void {
+    const name = cacheName(revisionName);
+    // Last in the order of the Map, in which the one that was stored longest ago is first.
+    this.#functions.delete(name);
+    this.#functions.set(name, functionName);
+    const [oldest] = this.#functions.keys();
+    if (this.#functions.size > mostRevisions && oldest !== undefined) this.#functions.delete(oldest);
   }
 
   evict(): Promise<void> {

@@ -131,7 +131,7 @@ for (const line of crossplaneLines) {
     if (line === "v2.2") await run;
     else {
       await assert.rejects(run, {
-        message: `fetching resources for x: Crossplane ${line} knows no selector without matchName or matchLabels`,
+        message: `fetching resources for x: Crossplane ${line} has no selector without matchName or matchLabels`,
       });
     }
   });

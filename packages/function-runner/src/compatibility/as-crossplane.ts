@@ -82,7 +82,7 @@ function forget<T extends Message>(type: MessageType<T>, message: T, names: read
 function refuseListAll({ requirements }: RunFunctionResponse, line: string): void {
   for (const [name, { match }] of requirements?.extraResources ?? []) {
     if (match !== undefined) continue;
-    const reason = `Crossplane ${line} knows no selector without matchName or matchLabels`;
+    const reason = `Crossplane ${line} has no selector without matchName or matchLabels`;
     throw new RunnerError("FETCH", `fetching resources for ${name}: ${reason}`);
   }
 }

@@ -31,6 +31,11 @@ function contextOf(options: ChannelOptions): ChannelContext {
 export interface NameResolver {
   /** All IPv4 and IPv6 addresses of a host. Rejects, or resolves to an empty list, when the host has no address yet. */
   resolve(host: string): Promise<readonly string[]>;
+  /**
+   * Where to connect instead, such as the local end of a port-forward; undefined to resolve the host. Certificates are held against the
+   * host either way.
+   */
+  via?(host: string, port: number): { readonly host: string; readonly port: number } | undefined;
 }
 
 /** Asks the machine: its hosts file, then DNS. */
@@ -202,6 +207,8 @@ function isFixed({ endpoint }: ChannelContext): boolean {
 async function addressesOf({ endpoint, names }: ChannelContext): Promise<Addresses> {
   if (endpoint.kind === "unix") return [{ addresses: [{ path: endpoint.path }] }];
   const { host, port } = endpoint;
+  const via = names.via?.(host, port);
+  if (via !== undefined) return [{ addresses: [via] }];
   const hosts = isIP(host) === 0 ? await names.resolve(host) : [host];
   if (hosts.length === 0) throw new Error("it has no addresses");
   const addresses = [...new Set(hosts)].sort().map((address) => ({ host: address, port }));

@@ -3,10 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CrossplaneLeafOptions, createCrossplaneAuthority } from "@purlin/certificates/testing";
-import { serveFunction } from "../../test/function-server.ts";
-import { assertNothingLeft, resources } from "../../test/leaks.ts";
-import { call, dial, rejectsSoon, request, targetAt } from "../../test/runs.ts";
-import { crossplaneCredentials, temporaryDirectory, writeCrossplaneFiles } from "../../test/tls.ts";
+import {
+  crossplaneCredentials,
+  serveFunction,
+  temporaryDirectory,
+  writeCrossplaneFiles,
+} from "../../test/function-server.ts";
+import { assertNothingLeft, call, dial, rejectsSoon, request, resources, targetAt } from "../../test/runs.ts";
 import { tlsFromDirectory } from "./channel-credentials.ts";
 import type { NameResolver } from "./channel-resolver.ts";
 import { createDiallingRunner } from "./dialling-runner.ts";

@@ -9,9 +9,8 @@ import { test } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { manualClock } from "@purlin/base/testing";
 import { create, encode, RequestMeta, Resource, RunFunctionRequest, State, Struct } from "@purlin/function-protocol";
-import { answer, serveFunction, statusError } from "../../test/function-server.ts";
+import { answer, serveFunction, statusError, temporaryDirectory } from "../../test/function-server.ts";
 import { call, dial, gate, rejectsSoon, request, targetAt } from "../../test/runs.ts";
-import { temporaryDirectory } from "../../test/tls.ts";
 import { drainLimitMs } from "./connection-pool.ts";
 
 async function freePort(): Promise<number> {

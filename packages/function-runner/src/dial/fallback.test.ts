@@ -66,7 +66,7 @@ test("that v1 is not implemented is remembered for the connection and forgotten 
   assert.deepEqual(versionsOf(fn), ["v1beta1", "v1beta1", "v1beta1"]);
 });
 
-test("a v1 function that answers UNIMPLEMENTED itself is asked as v1beta1, whose answer is final", async (t) => {
+test("a v1 function that answers UNIMPLEMENTED itself is called as v1beta1, whose answer is final", async (t) => {
   await using fn = await serveFunction({
     handler: (incoming, { version }) => {
       if (version === "v1") throw statusError(status.UNIMPLEMENTED, "not this one");

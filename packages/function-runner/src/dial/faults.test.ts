@@ -6,8 +6,7 @@ import { test } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { create, maxMessageDepth, Resource, State, Struct } from "@purlin/function-protocol";
 import { answer, type FunctionServerOptions, serveFunction, statusError } from "../../test/function-server.ts";
-import { assertNothingLeft, resources } from "../../test/leaks.ts";
-import { call, request, targetAt } from "../../test/runs.ts";
+import { assertNothingLeft, call, request, resources, targetAt } from "../../test/runs.ts";
 import { createDiallingRunner } from "./dialling-runner.ts";
 
 const prefix = 'cannot run Function "fn": rpc error: code = ';

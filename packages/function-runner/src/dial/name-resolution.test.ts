@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { type FunctionServer, serveFunction } from "../../test/function-server.ts";
-import { assertNothingLeft, resources } from "../../test/leaks.ts";
-import { call, dial, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
+import { assertNothingLeft, call, dial, patience, rejectsSoon, request, resources, targetAt } from "../../test/runs.ts";
 import { type NameResolver, refreshMs } from "./channel-resolver.ts";
 import { createDiallingRunner, type DiallingRunner } from "./dialling-runner.ts";
 
@@ -195,6 +194,21 @@ test("both addresses of localhost are one function", async (t) => {
   const runner = dial(t, { names: { resolve: async () => ["::1", "127.0.0.1"] } });
   await runner.run(targetAt(`localhost:${fn.port}`), request(), call());
   assert.equal(runner.stats().openSockets, 1);
+});
+
+test("another address than the endpoint's is connected to, without a lookup", async (t) => {
+  await using fn = await serveFunction();
+  const resolver = names();
+  const asked: string[] = [];
+  const via = (host: string, port: number) => {
+    asked.push(`${host}:${port}`);
+    return { host: "127.0.0.1", port: fn.port };
+  };
+  const runner = dial(t, { names: { ...resolver, via } });
+  await runner.run(targetAt("dns:///fn.ns:9443"), request(), call());
+  assert.deepEqual([asked[0], resolver.lookups, fn.accepted], ["fn.ns:9443", 0, 1]);
+  const other = dial(t, { names: { ...names("127.0.0.1"), via: () => undefined } });
+  await other.run(targetAt(`dns:///fn.ns:${fn.port}`), request(), call());
 });
 
 test("an address needs no lookup", async (t) => {

@@ -94,12 +94,12 @@ const answers: Readonly<Record<string, { reason: string; respond: Respond; want:
   UnknownCompression: {
     reason: "a compression the runner did not offer",
     respond: sends({ ...grpc, "grpc-encoding": "snappy" }, framed(answer, { compressed: true }), ok),
-    want: "Internal desc = the function's answer is compressed in a way this runner does not know",
+    want: "Internal desc = the function's answer is compressed with an encoding that this runner does not support",
   },
   UnnamedCompression: {
     reason: "a message that says it is compressed, and headers that do not say how",
     respond: sends(grpc, framed(gzipSync(answer), { compressed: true }), ok),
-    want: "Internal desc = the function's answer is compressed in a way this runner does not know",
+    want: "Internal desc = the function's answer is compressed with an encoding that this runner does not support",
   },
   BrokenCompression: {
     reason: "a message that is not what its headers say",

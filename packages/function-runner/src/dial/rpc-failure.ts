@@ -160,7 +160,7 @@ export class Outage {
 }
 
 /**
- * The error of a call whose answer breaks the rules of gRPC, in words that say how. gRPC's client tells what it stumbled
+ * The error of a call whose answer breaks the rules of gRPC, in words that say how. gRPC's client reports what it stumbled
  * over: a web page is a message of 1.7 GB to it, half an answer a method that is not implemented.
  */
 export function explainOddAnswer(error: ServiceError, headers: Metadata | undefined): ServiceError {
@@ -170,7 +170,11 @@ export function explainOddAnswer(error: ServiceError, headers: Metadata | undefi
   }
   // gRPC's client throws an error without a status for an unknown compression: it becomes a status without members.
   if (error.code === undefined) {
-    return restate(error, status.INTERNAL, "the function's answer is compressed in a way this runner does not know");
+    return restate(
+      error,
+      status.INTERNAL,
+      "the function's answer is compressed with an encoding that this runner does not support",
+    );
   }
   if (error.code === status.UNIMPLEMENTED && error.details === "No message received") {
     return restate(error, status.INTERNAL, "the function says OK and sends no whole answer");

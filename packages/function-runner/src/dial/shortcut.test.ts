@@ -5,9 +5,14 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { serveFunction } from "../../test/function-server.ts";
+import {
+  authority,
+  serveFunction,
+  serverCredentials,
+  temporaryDirectory,
+  writeClientFiles,
+} from "../../test/function-server.ts";
 import { call, dial, rejectsSoon, request, targetAt } from "../../test/runs.ts";
-import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
 import { tlsFromDirectory } from "./channel-credentials.ts";
 
 /** A socket that accepts connections and never answers, and the bytes that were sent to it. */
@@ -23,7 +28,7 @@ async function door(t: TestContext): Promise<{ readonly path: string; readonly s
   return { path, said };
 }
 
-test("the shorter way is taken, with the certificates of the endpoint, and nothing is said at the door", async (t) => {
+test("the shortcut is used, with the certificates of the endpoint, and the endpoint gets no connection", async (t) => {
   const ca = authority();
   const directory = temporaryDirectory(t);
   writeClientFiles(directory, ca);

@@ -10,10 +10,24 @@ import { createServer as createTlsServer } from "node:tls";
 import { silentLog } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import { issueCertificate } from "@purlin/certificates";
-import { serveFunction } from "../../test/function-server.ts";
-import { assertNothingLeft, resources } from "../../test/leaks.ts";
-import { call, dial, gate, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
-import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
+import {
+  authority,
+  serveFunction,
+  serverCredentials,
+  temporaryDirectory,
+  writeClientFiles,
+} from "../../test/function-server.ts";
+import {
+  assertNothingLeft,
+  call,
+  dial,
+  gate,
+  patience,
+  rejectsSoon,
+  request,
+  resources,
+  targetAt,
+} from "../../test/runs.ts";
 import { tlsFromDirectory } from "./channel-credentials.ts";
 import type { NameResolver } from "./channel-resolver.ts";
 import { createDiallingRunner } from "./dialling-runner.ts";
@@ -79,7 +93,7 @@ test("a function signed by another authority is refused", async (t) => {
   });
 });
 
-test("a function that does not accept our certificate is not called, and the error says who hung up", async (t) => {
+test("a function that does not accept our certificate is not called, and the error names the side that closed the connection", async (t) => {
   const ca = authority();
   const directory = temporaryDirectory(t);
   writeClientFiles(directory, ca, authority());
@@ -171,7 +185,7 @@ test("a function that restarts with a certificate of a new authority is reached 
 });
 
 for (const secured of [true, false]) {
-  test(`a peer that accepts connections and never speaks does not keep the channel, TLS ${secured}`, async (t) => {
+  test(`a peer that accepts connections and never responds does not keep the channel, TLS ${secured}`, async (t) => {
     const clock = manualClock(Date.UTC(2026, 0, 1));
     const [connected, closed] = [gate(), gate()];
     const silent = createServer((socket) => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { rmSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { type MethodDefinition, Server, ServerCredentials } from "@grpc/grpc-js";
 import { systemClock } from "@purlin/base";
 import {
@@ -32,11 +33,14 @@ const service = "/crossplane.pipeline.v1alpha1.PipelineInspectorService";
 
 const maxBytes = 64 * 2 ** 20;
 
-/** Serves Crossplane's pipeline inspector on a unix socket. Replaces a socket that an earlier server left. */
+/** Serves Crossplane's pipeline inspector on a unix socket. Replaces a socket that an earlier server left, not one that is served. */
 export async function serveInspector(socketPath: string, receiver: InspectorReceiver): Promise<AsyncDisposable> {
-  if (statSync(socketPath, { throwIfNoEntry: false })?.isSocket()) rmSync(socketPath);
+  if (statSync(socketPath, { throwIfNoEntry: false })?.isSocket()) {
+    if (await isServed(socketPath)) throw new Error("another process serves this socket");
+    rmSync(socketPath);
+  }
   const server = new Server({ "grpc.max_receive_message_length": maxBytes });
-  // A sender does not wait for what becomes of its message, and must not fail because of it.
+  // A sender does not wait for the outcome of its message, and must not fail because of it.
   const take = (receive: (bytes: Buffer) => void) => {
     return ({ request }: { request: Buffer }, reply: (error: null, value: Buffer) => void): void => {
       try {
@@ -72,6 +76,17 @@ export async function serveInspector(socketPath: string, receiver: InspectorRece
       rmSync(socketPath, { force: true });
     },
   };
+}
+
+function isServed(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(socketPath);
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once("error", () => resolve(false));
+  });
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -23,9 +23,8 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import { Registry } from "prom-client";
-import { answer } from "../../test/function-server.ts";
+import { answer, temporaryDirectory } from "../../test/function-server.ts";
 import { call, gate, patience, request, targetAt } from "../../test/runs.ts";
-import { temporaryDirectory } from "../../test/tls.ts";
 import { cacheResponses } from "../cache/cache-responses.ts";
 import type { FunctionRunner, RunCall } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
@@ -177,7 +176,7 @@ for (const [name, sink] of Object.entries(badSinks)) {
   });
 }
 
-test("a run whose objects are too large for a record is counted, not recorded, and goes on", async () => {
+test("a run whose objects are too large for a record is counted, not recorded, and continues", async () => {
   const sink = remember();
   const registry = new Registry();
   const metrics = createRunnerMetrics(registry);
@@ -193,14 +192,14 @@ test("a run whose objects are too large for a record is counted, not recorded, a
 
 test("a sink that never answers does not slow a run down, and does not fill the memory", async () => {
   const registry = new Registry();
-  let heard = 0;
+  let received = 0;
   const never = (): Promise<void> => {
-    heard++;
+    received++;
     return new Promise(() => {});
   };
   const runner = recordRuns(echo, { request: never, response: never }, { metrics: createRunnerMetrics(registry) });
   for (let i = 0; i < 300; i++) await runner.run(target, request(), traced());
-  assert.equal(heard, 256);
+  assert.equal(received, 256);
   assert.ok(((await inspectorErrors(registry))["fn/request"] ?? 0) >= 44, "the rest is dropped and counted");
 });
 

@@ -20,8 +20,15 @@ import {
 } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answer, serveFunction } from "../../test/function-server.ts";
-import { assertNothingLeft, resources as processResources } from "../../test/leaks.ts";
-import { call, dial, gate, request, targetAt } from "../../test/runs.ts";
+import {
+  assertNothingLeft,
+  call,
+  dial,
+  gate,
+  resources as processResources,
+  request,
+  targetAt,
+} from "../../test/runs.ts";
 import { createDiallingRunner } from "../dial/dialling-runner.ts";
 import { type RunCall, RunnerError } from "../function-runner.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
@@ -67,7 +74,7 @@ interface Setting {
   readonly call?: Partial<RunCall>;
 }
 
-/** Runs a real function, scripted call by call, and tells what happened. */
+/** Runs a real function, scripted call by call, and returns what happened. */
 async function settle(t: TestContext, script: Script, setting: Setting = {}): Promise<Story> {
   const fn = await serveFunction({ handler: (incoming) => answer(incoming, script(incoming, fn.calls.length)) });
   t.after(() => fn.stop());

@@ -9,6 +9,8 @@ export interface DevelopmentTrust {
    * plane, which write what functions and packages ask for.
    */
   readonly managers?: readonly string[] | undefined;
+  /** What to do about annotations that do not count, where it is not to apply the Function in another way. */
+  readonly advice?: string | undefined;
 }
 
 /** Development annotations that have no effect, and why. */
@@ -20,7 +22,7 @@ export interface IgnoredDevelopment {
 
 /**
  * What a Function or Provider says about its development, if its author may say so: never where a controller made it, and never where
- * someone else wrote the annotations. Undefined when it says nothing.
+ * someone else wrote the annotations. Undefined when there are none.
  */
 export function trustedDevelopmentOf(
   object: JsonObject,
@@ -49,7 +51,8 @@ function effective({ kind }: DevelopmentFunction, annotations: JsonObject): stri
   return Object.hasOwn(annotations, target) ? [runtime, target] : [runtime];
 }
 
-function adviceFor(kind: string, { managers }: DevelopmentTrust): string {
+function adviceFor(kind: string, { managers, advice }: DevelopmentTrust): string {
+  if (advice !== undefined) return advice;
   if (managers === undefined) return `remove it, or set it with kubectl on a ${kind} that no other object controls`;
   return `remove it, or put the ${kind} into a file of a folder given to purlin up`;
 }

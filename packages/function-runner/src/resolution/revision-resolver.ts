@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { compareUtf8 } from "@purlin/base";
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type FunctionTarget, RunnerError, type RunnerErrorCode, textOf, wrapError } from "../function-runner.ts";
@@ -128,7 +129,7 @@ async function activeOf(list: () => Promise<readonly JsonObject[]>): Promise<Fun
   }
 }
 
-/** While a new revision is coming up the one before it goes on serving, so that no reconcile fails over an upgrade. */
+/** While a new revision is coming up the one before it continues to serve, so that no reconcile fails over an upgrade. */
 function choose(active: readonly FunctionRevision[], none: string): FunctionRevision {
   const chosen = highest(active.filter(isServing)) ?? highest(active);
   if (chosen === undefined) throw failure("NO_ACTIVE_REVISION", none);
@@ -163,7 +164,7 @@ interface FunctionRevision {
   readonly endpoint: string;
   /** What its package declares that it can do; empty while that is not recorded. */
   readonly capabilities: readonly string[];
-  /** Whether a rollout decides who gets it: unless nothing else serves, it is not chosen for being the newest. */
+  /** Whether a rollout decides which composite resources get it: unless nothing else serves, it is not chosen for being the newest. */
   readonly isWithheld: boolean;
   /** Whether the package has been read, so that a capability that is not listed is really missing. */
   readonly isExamined: boolean;
@@ -215,7 +216,7 @@ export function isServing({ isActive, isWithheld, endpoint, capabilities }: Func
 /** The revision to prefer: the highest number, then the newest, then by name. */
 function highest(revisions: readonly FunctionRevision[]): FunctionRevision | undefined {
   return revisions.toSorted(
-    (a, b) => b.number - a.number || compare(b.created, a.created) || compare(a.name, b.name),
+    (a, b) => b.number - a.number || compareUtf8(b.created, a.created) || compareUtf8(a.name, b.name),
   )[0];
 }
 
@@ -223,8 +224,4 @@ function highest(revisions: readonly FunctionRevision[]): FunctionRevision | und
 function targetOf(functionName: string, revision: FunctionRevision): FunctionTarget {
   const { name, image, endpoint, number } = revision;
   return { functionName, revisionName: name, packageRef: image, endpoint, revision: number };
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
+import { compareUtf8 } from "@purlin/base";
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { numberAt, objectAt, objectsAt, stringAt, textMapAt } from "@purlin/kube-objects/object";
 import { type CompositeSubject, type FunctionTarget, wrapError } from "../function-runner.ts";
@@ -253,10 +254,8 @@ function cohortsOf({ cohorts }: JsonObject): readonly Labels[] {
 /** The rollout among these that decides: the live one, else the newest. */
 export function decidingRollout(views: readonly RolloutView[]): RolloutView | undefined {
   const order = (a: RolloutView, b: RolloutView): number =>
-    Number(isLiveRollout(b)) - Number(isLiveRollout(a)) || compare(b.created, a.created) || compare(a.name, b.name);
+    Number(isLiveRollout(b)) - Number(isLiveRollout(a)) ||
+    compareUtf8(b.created, a.created) ||
+    compareUtf8(a.name, b.name);
   return views.toSorted(order)[0];
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

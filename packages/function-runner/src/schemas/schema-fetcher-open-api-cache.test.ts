@@ -18,7 +18,7 @@ const reader: OpenAPIReader = {
   document: async () => ({ components: { schemas: { "org.example.v1.Thing": thing } } }),
 };
 
-test("whatever functions ask for, only so many kinds that do not exist are remembered, and those that do always", async () => {
+test("whatever functions ask for, a limited number of kinds that do not exist is remembered, and those that do always", async () => {
   const cache = new OpenAPICache(reader, manualClock(Date.UTC(2026, 0, 1)));
   for (let i = 0; i < 3000; i++) assert.equal(await cache.schema(key, url, kind(`No${i}`)), undefined);
   assert.equal(cache.remembered, 1000);

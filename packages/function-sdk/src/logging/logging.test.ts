@@ -89,7 +89,7 @@ test("fields may be anything", () => {
   assert.equal(parse(lines[2])["msg"], "hostile");
 });
 
-test("the logger that says nothing says nothing", () => {
+test("the silent logger writes nothing", () => {
   nopLogger.debug("a");
   nopLogger.info("b");
   nopLogger.error("c");

@@ -77,9 +77,7 @@ test("a plain object is wrapped, not copied", () => {
 
 test("a Struct that is not read is never decoded, and is sent as received", () => {
   const broken = Struct.fromBytes(Uint8Array.of(0xff, 0xff));
-  for (const access of ["shared", "private"] as const) {
-    assert.equal(new PathObject(broken, access).toStruct(), broken);
-  }
+  for (const access of ["shared", "private"] as const) assert.equal(new PathObject(broken, access).toStruct(), broken);
   const read = Struct.from({ a: 1 });
   for (const access of ["shared", "private"] as const) {
     const wrapped = new PathObject(read, access);

@@ -109,7 +109,7 @@ test("update from another message merges its details and readiness too", () => {
   assert.deepEqual([...message.connectionDetails.keys()], ["a", "b"]);
   assert.equal(message.ready, Ready.READY_TRUE);
   resource.update(message, create(Resource));
-  assert.equal(message.ready, Ready.READY_TRUE, "an unspecified readiness says nothing");
+  assert.equal(message.ready, Ready.READY_TRUE, "an unspecified readiness is ignored");
   assert.deepEqual(message.resource?.value, { ...before, b: "n" });
 });
 

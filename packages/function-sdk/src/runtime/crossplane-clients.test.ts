@@ -12,7 +12,7 @@ import {
   serverCertificate,
   temporaryDirectory,
   writeCertificates,
-} from "../../test/certificate-files.ts";
+} from "../../test/raw-client.ts";
 import { type LogFields, nopLogger } from "../logging/new-logger.ts";
 import { type RunningFunction, start } from "./start.ts";
 

@@ -19,7 +19,7 @@ import { newLogger } from "../logging/new-logger.ts";
 import { resourceMessage } from "../resource/resource-message.ts";
 import * as response from "../response.ts";
 import { newRequest } from "../testing/new-request.ts";
-import { CallFailure, type CallOrigin, createFunctionCall, type OnHandlerError } from "./function-call.ts";
+import { CallError, type CallOrigin, createFunctionCall, type OnHandlerError } from "./function-call.ts";
 import type { CallContext, RunFunction } from "./serve-options.ts";
 
 interface Setup {
@@ -142,7 +142,7 @@ for (const [name, { reason, run, text }] of Object.entries(failures)) {
     req.input = Struct.fromBytes(Uint8Array.of(0xff, 0xff));
     await assert.rejects(
       async () => call(encode(RunFunctionRequest, req), from),
-      (error: unknown) => error instanceof CallFailure && error.status === "UNKNOWN" && text.test(error.message),
+      (error: unknown) => error instanceof CallError && error.status === "UNKNOWN" && text.test(error.message),
     );
   });
 }
@@ -158,7 +158,7 @@ for (const [name, { bytes, text }] of Object.entries(unreadable)) {
     const { call, from } = prepare({ run: (req) => response.to(req) });
     await assert.rejects(
       async () => call(Buffer.from(bytes, "hex"), from),
-      (error: unknown) => error instanceof CallFailure && error.status === "INTERNAL" && text.test(error.message),
+      (error: unknown) => error instanceof CallError && error.status === "INTERNAL" && text.test(error.message),
     );
   });
 }

@@ -17,7 +17,7 @@ import { fatal } from "../response/results.ts";
 import { responseTo, type Ttl } from "../response/to.ts";
 import type { CallContext, RunFunction } from "./serve-options.ts";
 
-/** What becomes of an error a handler throws: a FATAL result, or a failed call. */
+/** The effect of an error that a handler throws: a FATAL result, or a failed call. */
 export type OnHandlerError = "fatal" | "status";
 
 /** What all calls of a function share. */
@@ -26,18 +26,18 @@ interface FunctionCallSettings extends CallSettings {
 }
 
 /** A call that fails with a gRPC status instead of a response. */
-export class CallFailure extends Error {
+export class CallError extends Error {
   /** `INTERNAL` when the request could not be read, `UNKNOWN` when the handler threw. */
   readonly status: "INTERNAL" | "UNKNOWN";
 
   constructor(status: "INTERNAL" | "UNKNOWN", cause: unknown) {
     super(errorText(cause), { cause });
-    this.name = "CallFailure";
+    this.name = "CallError";
     this.status = status;
   }
 }
 
-/** Answers an encoded request with an encoded response. Throws or rejects with a CallFailure. */
+/** Answers an encoded request with an encoded response. Throws or rejects with a CallError. */
 export type FunctionCall = (request: Uint8Array, origin: CallOrigin) => Buffer | Promise<Buffer>;
 
 /**
@@ -66,7 +66,7 @@ function readRequest(bytes: Uint8Array): RunFunctionRequest {
   try {
     return decode(RunFunctionRequest, bytes);
   } catch (error) {
-    throw new CallFailure("INTERNAL", new Error("cannot read the request", { cause: error }));
+    throw new CallError("INTERNAL", new Error("cannot read the request", { cause: error }));
   }
 }
 
@@ -111,7 +111,7 @@ function withTag(rsp: RunFunctionResponse, req: RunFunctionRequest, call: Call):
 function fail({ settings, req, call }: RunningCall, error: unknown): Buffer {
   call.finish();
   call.log.error("the function failed", { error: errorText(error), stack: stackOf(error) });
-  if (settings.onHandlerError === "status") throw new CallFailure("UNKNOWN", error);
+  if (settings.onHandlerError === "status") throw new CallError("UNKNOWN", error);
   const rsp = responseTo(req, settings.ttlDuration);
   fatal(rsp, error);
   return encode(RunFunctionResponse, rsp);

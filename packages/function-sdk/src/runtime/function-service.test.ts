@@ -48,7 +48,7 @@ function watch(client: RawClient, service = ""): AsyncIterator<number> {
 
 test("health: serving before, not serving during a shutdown, unreachable after", async (t) => {
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
-  const { promise: release, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: release, resolve: finish } = Promise.withResolvers<void>();
   const running = await serving(t, async (req, ctx) => {
     enter();
     await release;
@@ -66,7 +66,7 @@ test("health: serving before, not serving during a shutdown, unreachable after",
   assert.equal((await statuses.next()).value, ServingStatus.NOT_SERVING);
   assert.equal((await statuses.next()).done, true, "a watch does not keep the server up");
   await assert.rejects(check(new RawClient(t, running.address)), hasCode(status.UNAVAILABLE));
-  letGo();
+  finish();
   await inFlight;
   await stopped;
   await assert.rejects(check(client), hasCode(status.UNAVAILABLE));

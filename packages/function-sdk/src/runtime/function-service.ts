@@ -19,8 +19,8 @@ import {
   runFunctionPaths,
   serviceNames,
 } from "@purlin/function-protocol";
-import { CallFailure, type CallOrigin, type FunctionCall } from "./function-call.ts";
-import type { CallCounts } from "./metrics-text.ts";
+import { CallError, type CallOrigin, type FunctionCall } from "./function-call.ts";
+import type { CallCounts } from "./metrics-server.ts";
 
 type BytesCall = ServerUnaryCall<Buffer, Buffer>;
 type Respond = sendUnaryData<Buffer>;
@@ -92,7 +92,7 @@ export class FunctionService {
   }
 
   #fail(respond: Respond, error: unknown): void {
-    const internal = error instanceof CallFailure && error.status === "INTERNAL";
+    const internal = error instanceof CallError && error.status === "INTERNAL";
     this.#counts.handled[internal ? "Internal" : "Unknown"]++;
     const details = error instanceof Error ? error.message : String(error);
     respond({ code: internal ? status.INTERNAL : status.UNKNOWN, details });

@@ -13,12 +13,13 @@ import { status } from "@grpc/grpc-js";
 import { decode, encode, RunFunctionRequest, RunFunctionResponse, runFunctionPaths } from "@purlin/function-protocol";
 import {
   clientCertificate,
+  hasCode,
   newAuthority,
+  RawClient,
   serverCertificate,
   temporaryDirectory,
   writeCertificates,
-} from "../../test/certificate-files.ts";
-import { hasCode, RawClient } from "../../test/raw-client.ts";
+} from "../../test/raw-client.ts";
 import { newRequest } from "../testing/new-request.ts";
 
 const script = fileURLToPath(new URL("../../test/main-function.ts", import.meta.url));

@@ -4,12 +4,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import {
-  newAuthority,
-  serverCertificate,
-  temporaryDirectory,
-  writeCertificates,
-} from "../../test/certificate-files.ts";
+import { newAuthority, serverCertificate, temporaryDirectory, writeCertificates } from "../../test/raw-client.ts";
 import { type LogFields, type Logger, nopLogger } from "../logging/new-logger.ts";
 import { type Certificates, CertificateWatch, readCertificates } from "./mutual-tls.ts";
 
@@ -111,7 +106,7 @@ test("a directory that goes away is reported, and its return noticed", async (t)
   assert.equal(changes.length, 1);
 });
 
-test("a closed watch says nothing more", async (t) => {
+test("a closed watch reports nothing more", async (t) => {
   const directory = await prepared(t);
   t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
   const { watch, changes, errors } = await watching(t, directory);

@@ -120,7 +120,7 @@ test("a caller that vanishes while its call runs aborts that call alone", async 
   await Promise.all([aborted, rejected]);
 });
 
-test("peers that speak something else get nothing and break nothing", async (t) => {
+test("peers of other protocols get no response and break nothing", async (t) => {
   const running = await serving(t, curious);
   for (const text of [
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -16,8 +16,7 @@ import {
   runFunctionPaths,
   Severity,
 } from "@purlin/function-protocol";
-import { temporaryDirectory } from "../../test/certificate-files.ts";
-import { hasCode, RawClient } from "../../test/raw-client.ts";
+import { hasCode, RawClient, temporaryDirectory } from "../../test/raw-client.ts";
 import { isFunctionError } from "../errors/function-error.ts";
 import { newLogger, nopLogger } from "../logging/new-logger.ts";
 import * as request from "../request.ts";
@@ -249,7 +248,7 @@ test("a unix socket is served, also over one whose server died", async (t) => {
 
 test("stopping lets calls in flight finish and refuses new ones", async (t) => {
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
-  const { promise: release, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: release, resolve: finish } = Promise.withResolvers<void>();
   const { running, client } = await serving(t, async (req, ctx) => {
     enter();
     await release;
@@ -259,7 +258,7 @@ test("stopping lets calls in flight finish and refuses new ones", async (t) => {
   await entered;
   const stopped = running.stop(60_000);
   await assert.rejects(call(new RawClient(t, running.address), newRequest()), hasCode(status.UNAVAILABLE));
-  letGo();
+  finish();
   assert.equal((await inFlight).meta?.tag, "in flight");
   await stopped;
   await assert.rejects(call(client, newRequest()), hasCode(status.UNAVAILABLE));

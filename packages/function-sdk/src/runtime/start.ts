@@ -8,8 +8,7 @@ import { toDuration } from "../response/to.ts";
 import { createFunctionCall } from "./function-call.ts";
 import { FunctionService, HealthService, healthServiceName } from "./function-service.ts";
 import { type BoundAddress, Connections, listen } from "./listen.ts";
-import type { MetricsServer } from "./metrics-server.ts";
-import { type CallCounts, createCallCounts } from "./metrics-text.ts";
+import { type CallCounts, createCallCounts, type MetricsServer } from "./metrics-server.ts";
 import { CertificateWatch, MutualTls, readCertificates } from "./mutual-tls.ts";
 import { reflectionServiceName, registerReflection } from "./reflection-service.ts";
 import {
@@ -91,7 +90,7 @@ export async function start(handler: FunctionHandler, options: ServeOptions = {}
   };
 }
 
-interface Parts {
+interface ServerDeps {
   readonly settings: Settings;
   readonly log: Logger;
   readonly counts: Readonly<Record<ProtocolVersion, CallCounts>>;
@@ -104,7 +103,7 @@ interface GrpcServer {
   readonly services: readonly FunctionService[];
 }
 
-function createGrpcServer(handler: FunctionHandler, { settings, log, counts, health }: Parts): GrpcServer {
+function createGrpcServer(handler: FunctionHandler, { settings, log, counts, health }: ServerDeps): GrpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": settings.maxRecvBytes,
     "grpc.max_send_message_length": settings.maxSendBytes,
@@ -123,7 +122,7 @@ function createGrpcServer(handler: FunctionHandler, { settings, log, counts, hea
 }
 
 /** Loaded when it is wanted: a function without metrics pays for neither an HTTP server nor the library. */
-async function serveMetrics({ settings, log, counts }: Parts): Promise<MetricsServer | undefined> {
+async function serveMetrics({ settings, log, counts }: ServerDeps): Promise<MetricsServer | undefined> {
   const { metricsAddress: address, metricsSource: source } = settings;
   if (address === "") return undefined;
   const { startMetrics } = await import("./metrics-server.ts");

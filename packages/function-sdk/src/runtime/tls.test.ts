@@ -12,12 +12,13 @@ import type { KeyPair } from "@purlin/certificates";
 import { runFunctionPaths } from "@purlin/function-protocol";
 import {
   clientCertificate,
+  hasCode,
   newAuthority,
+  RawClient,
   serverCertificate,
   temporaryDirectory,
   writeCertificates,
-} from "../../test/certificate-files.ts";
-import { hasCode, RawClient } from "../../test/raw-client.ts";
+} from "../../test/raw-client.ts";
 import { isFunctionError } from "../errors/function-error.ts";
 import { type LogFields, type Logger, nopLogger } from "../logging/new-logger.ts";
 import { type RunningFunction, start } from "./start.ts";
@@ -120,17 +121,17 @@ for (const [name, { change, names }] of Object.entries(broken)) {
 }
 
 /** A logger that resolves a promise when a message appears. */
-function listening(message: string): { log: Logger; heard: () => Promise<LogFields> } {
+function listening(message: string): { log: Logger; logged: () => Promise<LogFields> } {
   let { promise, resolve } = Promise.withResolvers<LogFields>();
-  const hear = (said: string, fields: LogFields = {}): void => {
+  const write = (said: string, fields: LogFields = {}): void => {
     if (said === message) resolve(fields);
   };
-  const heard = async (): Promise<LogFields> => {
+  const logged = async (): Promise<LogFields> => {
     const fields = await promise;
     ({ promise, resolve } = Promise.withResolvers<LogFields>());
     return fields;
   };
-  return { log: { ...nopLogger, info: hear, error: hear }, heard };
+  return { log: { ...nopLogger, info: write, error: write }, logged };
 }
 
 async function serverName(
@@ -151,9 +152,9 @@ async function serverName(
   return name;
 }
 
-test("rotated certificates are used for new connections; old connections go on", async (t) => {
+test("rotated certificates are used for new connections; old connections continue", async (t) => {
   const directory = await newDirectory(t, serverCertificate(authority, "before"));
-  const { log, heard } = listening("using new certificates");
+  const { log, logged } = listening("using new certificates");
   const running = await serveTls(t, directory, log);
   const old = new RawClient(t, target(running), { authority, certificate: client });
   await call(old);
@@ -161,7 +162,7 @@ test("rotated certificates are used for new connections; old connections go on",
 
   const renewed = newAuthority("renewed");
   await writeCertificates(directory, renewed, serverCertificate(renewed, "after"));
-  await heard();
+  await logged();
   const certificate = clientCertificate(renewed);
   assert.equal(await serverName(running, { authority: renewed, certificate }), "after");
   await call(new RawClient(t, target(running), { authority: renewed, certificate }));
@@ -181,20 +182,20 @@ test("a mounted Secret, which changes by moving a link, is noticed", async (t) =
   ];
   await symlink(versions[0] ?? "", join(mount, "..data"));
   for (const name of ["tls.crt", "tls.key", "ca.crt"]) await symlink(`..data/${name}`, join(mount, name));
-  const { log, heard } = listening("using new certificates");
+  const { log, logged } = listening("using new certificates");
   const running = await serveTls(t, mount, log);
   await symlink(versions[1] ?? "", join(mount, "..data_tmp"));
   await rename(join(mount, "..data_tmp"), join(mount, "..data"));
-  await heard();
+  await logged();
   assert.equal(await serverName(running, { authority, certificate: client }), "v2");
 });
 
 test("new certificates that do not work are reported and the old ones kept", async (t) => {
   const directory = await newDirectory(t, serverCertificate(authority, "good"));
-  const { log, heard } = listening("cannot load the new certificates, keeping the old ones");
+  const { log, logged } = listening("cannot load the new certificates, keeping the old ones");
   const running = await serveTls(t, directory, log);
   await writeFile(join(directory, "tls.crt"), "garbage");
-  assert.match(String((await heard())["error"]), /tls\.crt/);
+  assert.match(String((await logged())["error"]), /tls\.crt/);
   assert.equal(await serverName(running, { authority, certificate: client }), "good");
 });
 

@@ -12,6 +12,8 @@ export {
   invoke,
   invokeToStable,
   type StableResponse,
+  startTestServer,
+  type TestServer,
 } from "./invoke.ts";
 export { createMemorySource, type MemorySourceOptions } from "./memory-source.ts";
 export {
@@ -21,4 +23,3 @@ export {
   newRequest,
   type RequestFixture,
 } from "./new-request.ts";
-export { startTestServer, type TestServer } from "./test-server.ts";

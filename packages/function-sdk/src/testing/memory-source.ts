@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   create,
   isJsonObject,
@@ -9,6 +10,7 @@ import {
   Schema,
   type SchemaSelector,
 } from "@purlin/function-protocol";
+import { compareUtf8 } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { builtinSchema } from "@purlin/kube-objects/openapi";
 import { resourceMessage } from "../resource/resource-message.ts";
@@ -58,7 +60,7 @@ function findSchema(
 
 function choose(objects: readonly object[], selector: ResourceSelector): object[] {
   const found = objects.filter((object) => matches(object as JsonObject, selector));
-  return found.sort((a, b) => compare(placeOf(a as JsonObject), placeOf(b as JsonObject)));
+  return found.sort((a, b) => compareUtf8(placeOf(a as JsonObject), placeOf(b as JsonObject)));
 }
 
 function matches(object: JsonObject, selector: ResourceSelector): boolean {
@@ -89,8 +91,4 @@ function metadataOf(object: JsonObject): { namespace: string; name: string; labe
 function placeOf(object: JsonObject): string {
   const { namespace, name } = metadataOf(object);
   return `${namespace}/${name}`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

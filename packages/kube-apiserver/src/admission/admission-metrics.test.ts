@@ -8,8 +8,7 @@ import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { textOf } from "../../test/test-request.ts";
-import { startTestServer, type TestServer } from "../../test/test-server.ts";
+import { startTestServer, type TestServer, textOf } from "../../test/test-server.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const registration = "/apis/admissionregistration.k8s.io/v1";

@@ -143,7 +143,7 @@ test("the members of a response are read", () => {
     allowed: false,
     status: { message: "no" },
     warnings: ["careful"],
-    auditAnnotations: { a: "1", b: 2 },
+    auditAnnotations: { a: "1" },
     patch,
     patchType: "JSONPatch",
   };

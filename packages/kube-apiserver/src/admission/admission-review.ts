@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmissionReview: what a webhook is asked, and what its response means.
+// AdmissionReview: the request to a webhook, and the meaning of its response.
 import { Buffer } from "node:buffer";
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import {
@@ -173,30 +173,7 @@ function typedResponse(
   const found = reviewResponse(review, { group, version, kind: "AdmissionReview" });
   if ("problem" in found) throw failed(found.problem);
   const { response, untyped } = found;
-  if (response === undefined || response === null) return { response: undefined, untyped };
-  if (!isJsonObject(response)) throw wrongType(response, "AdmissionReview.response", `${version}.AdmissionResponse`);
-  requireTypes(response, version);
-  return { response, untyped };
-}
-
-const fieldTypes: ReadonlyMap<string, string> = new Map([
-  ["uid", "types.UID"],
-  ["allowed", "bool"],
-  ["patchType", "PatchType"],
-]);
-
-function requireTypes(response: JsonObject, version: string): void {
-  for (const [name, type] of fieldTypes) {
-    const value = response[name];
-    const wanted = type === "bool" ? "boolean" : "string";
-    if (value !== undefined && value !== null && typeof value !== wanted) {
-      throw wrongType(value, `AdmissionResponse.response.${name}`, type === "PatchType" ? `${version}.${type}` : type);
-    }
-  }
-}
-
-function wrongType(value: JsonValue, field: string, type: string): WebhookCallError {
-  return failed(`json: cannot unmarshal ${jsonKind(value)} into Go struct field ${field} of type ${type}`);
+  return { response: isJsonObject(response) ? response : undefined, untyped };
 }
 
 function decodedPatch(value: JsonValue | undefined): string {
@@ -239,15 +216,15 @@ function parsedPatch(patch: string): readonly JsonObject[] {
 }
 
 /** The refusal of a write that a webhook denied. */
-export class WebhookDenial extends StatusError {}
+export class WebhookDenialError extends StatusError {}
 
 /** The error for a write that a webhook denied. */
-export function deniedBy(name: string, result: JsonObject | undefined): WebhookDenial {
+export function deniedBy(name: string, result: JsonObject | undefined): WebhookDenialError {
   const denied = `admission webhook ${goQuote(name)} denied the request`;
   const [message, reason] = [stringAt(result ?? {}, ["message"]), stringAt(result ?? {}, ["reason"])];
   const code = result?.["code"];
   const details = objectAt(result ?? {}, ["details"]);
-  return new WebhookDenial({
+  return new WebhookDenialError({
     kind: "Status",
     apiVersion: "v1",
     metadata: {},

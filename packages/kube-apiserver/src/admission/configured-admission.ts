@@ -34,6 +34,8 @@ interface ConfiguredDeps extends DispatchDeps, MutatingPolicyDeps {
   readonly catalog: () => Catalog;
   /** Whether the objects that every cluster has exist. Before, nothing is called: a webhook could keep the server from starting. */
   readonly isStarted: () => boolean;
+  /** Names of the admission plugins that run. */
+  readonly plugins: readonly string[];
 }
 
 /** Admission by the policies and webhooks whose configurations are in the store. Changes take effect at once. */
@@ -111,10 +113,11 @@ export class StoredAdmission implements ConfiguredAdmission {
     });
     this.#watch.take();
     this.#generation += 1;
-    this.#mutating = isStarted ? this.#webhooks("mutatingwebhookconfigurations") : [];
-    this.#validating = isStarted ? this.#webhooks("validatingwebhookconfigurations") : [];
-    this.#policies = isStarted ? this.#policiesOf("validatingadmissionpolic") : [];
-    this.#mutatingPolicies = isStarted ? this.#policiesOf("mutatingadmissionpolic") : [];
+    const runs = (plugin: string): boolean => isStarted && this.#deps.plugins.includes(plugin);
+    this.#mutating = runs("MutatingAdmissionWebhook") ? this.#webhooks("mutatingwebhookconfigurations") : [];
+    this.#validating = runs("ValidatingAdmissionWebhook") ? this.#webhooks("validatingwebhookconfigurations") : [];
+    this.#policies = runs("ValidatingAdmissionPolicy") ? this.#policiesOf("validatingadmissionpolic") : [];
+    this.#mutatingPolicies = runs("MutatingAdmissionPolicy") ? this.#policiesOf("mutatingadmissionpolic") : [];
     // Not before: what could be read in part only is read again.
     this.#isStale = false;
   }

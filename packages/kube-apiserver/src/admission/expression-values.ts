@@ -79,7 +79,7 @@ export interface ParamDeps {
 }
 
 /** A policy or a binding whose parameters cannot be found: the text of the reference, and whose fault it is. */
-export class ParamProblem extends Error {
+export class ParamError extends Error {
   readonly ofPolicy: boolean;
 
   constructor(message: string, { ofPolicy }: { readonly ofPolicy: boolean }) {
@@ -98,7 +98,7 @@ export function paramType({ paramKind }: Policy, catalog: Catalog): ResourceType
     ?.resources.find(({ kind }) => kind === paramKind.kind);
   if (found !== undefined) return found;
   const shown = `${group === "" ? "/" : ""}${paramKind.apiVersion}, Kind=${paramKind.kind}`;
-  throw new ParamProblem(`failed to find resource referenced by paramKind: '${shown}'`, { ofPolicy: true });
+  throw new ParamError(`failed to find resource referenced by paramKind: '${shown}'`, { ofPolicy: true });
 }
 
 /** The parameters of a binding for a write: one evaluation for each. Undefined stands for the evaluation without parameters. */
@@ -112,21 +112,21 @@ export function* paramsOf(
   const found = yield* deps.served(selected(paramRef, { type, namespace }, deps.store), type);
   if (found.length > 0) return found;
   if (stringAt(paramRef, ["parameterNotFoundAction"]) === "Allow") return [];
-  throw new ParamProblem("no params found for policy binding with `Deny` parameterNotFoundAction", { ofPolicy: false });
+  throw new ParamError("no params found for policy binding with `Deny` parameterNotFoundAction", { ofPolicy: false });
 }
 
 function paramNamespace(paramRef: JsonObject, type: ResourceType, attributes: AdmissionAttributes): string {
   const own = stringAt(paramRef, ["namespace"]);
   if (!type.namespaced) {
     if (own === "") return "";
-    throw new ParamProblem("paramRef.namespace must not be provided for a cluster-scoped `paramKind`", {
+    throw new ParamError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`", {
       ofPolicy: false,
     });
   }
   if (own !== "") return own;
   if (attributes.type.namespaced) return attributes.namespace;
   const why = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
-  throw new ParamProblem(why, { ofPolicy: false });
+  throw new ParamError(why, { ofPolicy: false });
 }
 
 interface ParamPlace {

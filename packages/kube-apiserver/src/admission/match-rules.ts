@@ -12,7 +12,9 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   invalidValue,
+  repeatsIn,
   requiredValue,
   tooMany,
   unsupportedValue,
@@ -25,7 +27,7 @@ import { all, type Check, eachItem, listAt, selectorProblems, within } from "../
 const knownOperations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
 function emptyTexts(values: readonly string[], path: string): FieldError[] {
-  return values.flatMap((one, index) => (one === "" ? [requiredValue(`${path}[${index}]`)] : []));
+  return firstErrors(values, (one, index) => (one === "" ? [requiredValue(`${path}[${index}]`)] : []));
 }
 
 function listed(member: string, what: string): Check {
@@ -43,7 +45,7 @@ function listed(member: string, what: string): Check {
 
 const operations: Check = (rule, path) => [
   ...listed("operations", "operations")(rule, path),
-  ...textsAt(rule, ["operations"]).flatMap((one, index) =>
+  ...firstErrors(textsAt(rule, ["operations"]), (one, index) =>
     knownOperations.includes(one) ? [] : [unsupportedValue(`${path}.operations[${index}]`, one, knownOperations)],
   ),
 ];
@@ -68,7 +70,7 @@ const resources: Check = (rule, path) => {
 /** Subresources that an entry before them covers already. */
 function subresourceErrors(values: readonly string[], path: string): FieldError[] {
   const [ofResource, ofAll] = [new Set<string>(), new Set<string>()];
-  return values.flatMap((one, index) => {
+  return firstErrors(values, (one, index) => {
     const at = `${path}[${index}]`;
     if (one === "") return [requiredValue(at)];
     const slash = one.indexOf("/");
@@ -104,11 +106,12 @@ export const operationRuleErrors: Check = all(
 
 const resourceNames: Check = (rule, path) => {
   const names = textsAt(rule, ["resourceNames"]);
-  return names.flatMap((name, index) => {
+  const isRepeated = repeatsIn(names);
+  return firstErrors(names, (name, index) => {
     const at = `${path}.resourceNames[${index}]`;
     return [
       ...pathSegmentName(name, false).map((problem) => invalidValue(at, name, problem)),
-      ...(names.indexOf(name) < index ? [duplicateValue(at, name)] : []),
+      ...(isRepeated(index) ? [duplicateValue(at, name)] : []),
     ];
   });
 };
@@ -130,7 +133,7 @@ const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"];
 export function mutatingRuleErrors(match: JsonObject, path: string): FieldError[] {
   const rules = memberAt(match, ["resourceRules"]);
   return (Array.isArray(rules) ? (rules as readonly JsonObject[]) : []).flatMap((rule) =>
-    textsAt(rule, ["operations"]).flatMap((operation) =>
+    firstErrors(textsAt(rule, ["operations"]), (operation) =>
       mutatingOperations.includes(operation)
         ? []
         : [unsupportedValue(`${path}.resourceRules.operations`, operation, mutatingOperations)],
@@ -160,12 +163,13 @@ export const webhookConditionErrors: Check = (hook, path) => conditionErrors(hoo
 export function conditionErrors(object: JsonObject, path: string, scope: AdmissionScope): FieldError[] {
   const conditions = listAt(object, "matchConditions");
   const names = conditions.map((one) => stringAt(one, ["name"]));
+  const isRepeated = repeatsIn(names);
   const at = `${path}.matchConditions`;
   return [
     ...(conditions.length > maxConditions ? [tooMany(at, conditions.length, maxConditions)] : []),
-    ...conditions.flatMap((one, index) => {
+    ...firstErrors(conditions, (one, index) => {
       const name = names[index] ?? "";
-      const isTaken = name !== "" && names.indexOf(name) < index;
+      const isTaken = name !== "" && isRepeated(index);
       return [
         ...oneConditionErrors(one, `${at}[${index}]`, scope),
         ...(isTaken ? [duplicateValue(`${at}[${index}].name`, name)] : []),

@@ -10,7 +10,7 @@ import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { ReviewedWrite } from "./admission-review.ts";
-import { expressionValues, ParamProblem, paramsOf } from "./expression-values.ts";
+import { expressionValues, ParamError, paramsOf } from "./expression-values.ts";
 import { conditionsHold } from "./match-rules.ts";
 import type { Policy, PolicyBinding, PolicyMutation } from "./policy.ts";
 import {
@@ -93,7 +93,7 @@ function* invocationsOf(
   for (const { policy, type } of policies) {
     if (!isMatched(policy.match, attributes, deps)) continue;
     const params = typeOfParams(policy, deps);
-    if (params instanceof ParamProblem) {
+    if (params instanceof ParamError) {
       if (!policy.ignoresFailure) denials.push({ ...unconfigured(policy, undefined, params), reason: "Forbidden" });
       continue;
     }
@@ -106,7 +106,7 @@ function* invocationsOf(
           found.push({ policy, binding, type, param, key });
         }
       } catch (error) {
-        if (!(error instanceof ParamProblem)) throw error;
+        if (!(error instanceof ParamError)) throw error;
         if (!policy.ignoresFailure) denials.push({ ...unconfigured(policy, binding, error), reason: "Forbidden" });
       }
     }

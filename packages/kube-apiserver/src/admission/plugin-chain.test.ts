@@ -5,8 +5,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
-import { startTestServer, type TestServer } from "../../test/test-server.ts";
+import { answerValue, startTestServer, type TestServer } from "../../test/test-server.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./admission.ts";
@@ -42,9 +41,7 @@ const recorder = plugin("ResourceQuota", {
     seen.push(describe("commit", attributes));
     const others = ["one-limited", "other-limited"].filter((name) => name !== attributes.name);
     const isFull = others.some((name) => peek(`//configmaps/default/${name}`) !== undefined);
-    if (attributes.name.endsWith("-limited") && isFull) {
-      throw forbidden(quota, attributes.name, "over the limit");
-    }
+    if (attributes.name.endsWith("-limited") && isFull) throw forbidden(quota, attributes.name, "over the limit");
   },
 });
 const first = plugin("LimitRanger", {

@@ -13,7 +13,7 @@ import type {
   WriteAdmission,
 } from "./admission.ts";
 
-/** The order of the reference. A plugin that is not in it comes last. */
+/** The built-in plugins in the order of the reference. A plugin that is not in it comes last. */
 const pluginOrder = [
   "NamespaceLifecycle",
   "LimitRanger",
@@ -29,12 +29,26 @@ const pluginOrder = [
   "RuntimeClass",
   "CertificateApproval",
   "CertificateSigning",
-  "ClusterTrustBundleAttest",
   "CertificateSubjectRestriction",
   "DefaultIngressClass",
   "PodTopologyLabels",
   "ResourceQuota",
 ];
+
+/** The names of all plugins, those of policies and webhooks included. */
+export const pluginNames: readonly string[] = [
+  ...pluginOrder,
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionWebhook",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionWebhook",
+];
+
+/** Plugins that a server runs only when it is asked to. */
+const optionalPlugins: readonly string[] = ["OwnerReferencesPermissionEnforcement"];
+
+/** The plugins that a server runs when it is not asked for others. */
+export const defaultPlugins: readonly string[] = pluginNames.filter((name) => !optionalPlugins.includes(name));
 
 function orderOf({ name }: AdmissionPlugin): number {
   const index = pluginOrder.indexOf(name);

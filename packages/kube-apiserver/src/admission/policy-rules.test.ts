@@ -275,3 +275,18 @@ rows("a mutation", (one) => mutating({ mutations: [one] }), [
     ],
   ],
 ]);
+
+test("a policy has at most a thousand variables, validations and mutations, and more are not compiled", () => {
+  const many = (count: number): JsonObject[] =>
+    Array.from({ length: count }, (_, at) => ({ name: `v${at}`, expression: "true" }));
+  assert.deepEqual(validating({ variables: many(1000), validations: many(1000) }), []);
+  assert.deepEqual(validating({ variables: many(1001) }), [
+    "spec.variables: Too many: 1001: must have at most 1000 items",
+  ]);
+  // Their errors would be found if they were compiled.
+  const wrong = Array.from({ length: 1001 }, () => ({ expression: "(" }));
+  const tooMany = (name: string) => [`spec.${name}: Too many: 1001: must have at most 1000 items`];
+  assert.deepEqual(validating({ validations: wrong }), tooMany("validations"));
+  const spec = { ...base, mutations: wrong, reinvocationPolicy: "Never" };
+  assert.deepEqual(texts(mutatingPolicyErrors({ spec })), tooMany("mutations"));
+});

@@ -4,10 +4,13 @@ import { type AdmissionExpression, type AdmissionScope, compileAdmissionExpressi
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
+  repeatsIn,
   requiredValue,
+  tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
@@ -36,9 +39,7 @@ export function validatingPolicyErrors(policy: JsonObject): FieldError[] {
   return [
     ...errors,
     ...emptyErrors(spec),
-    ...objectsAt(spec, ["validations"]).flatMap((one, index) =>
-      validationErrors(one, `spec.validations[${index}]`, scope),
-    ),
+    ...expressionsErrors(spec, "validations", (one, path) => validationErrors(one, path, scope)),
     ...annotationErrors(policy, scope),
   ];
 }
@@ -54,13 +55,14 @@ function annotationErrors(policy: JsonObject, scope: AdmissionScope): FieldError
     Key: stringAt(one, ["key"]),
     ValueExpression: stringAt(one, ["valueExpression"]),
   }));
+  const isRepeated = repeatsIn(keys);
   const tooManyErrors =
     annotations.length > maxAnnotations
       ? [invalidValue(path, inGo, `must not have more than ${maxAnnotations} auditAnnotations`)]
       : [];
   return [
     ...tooManyErrors,
-    ...annotations.flatMap((one, index) => {
+    ...firstErrors(annotations, (one, index) => {
       const [at, key] = [`${path}[${index}]`, keys[index] ?? ""];
       const qualified = `${stringAt(policy, ["metadata", "name"])}/${key}`;
       const isLong = Buffer.byteLength(stringAt(one, ["valueExpression"]).trim()) > maxValueExpression;
@@ -70,7 +72,7 @@ function annotationErrors(policy: JsonObject, scope: AdmissionScope): FieldError
         ...(isLong
           ? [requiredValue(`${at}.valueExpression`, `must not exceed ${maxValueExpression} bytes in length`)]
           : expressionErrors(one, checked)),
-        ...(keys.indexOf(key) < index ? [duplicateValue(`${at}.key`, key)] : []),
+        ...(isRepeated(index) ? [duplicateValue(`${at}.key`, key)] : []),
       ];
     }),
   ];
@@ -85,7 +87,7 @@ export function mutatingPolicyErrors(policy: JsonObject): FieldError[] {
   return [
     ...errors,
     ...(mutations.length === 0 ? [requiredValue("spec.mutations", "mutations must contain at least one item")] : []),
-    ...mutations.flatMap((one, index) => mutationErrors(one, `spec.mutations[${index}]`, scope)),
+    ...expressionsErrors(spec, "mutations", (one, path) => mutationErrors(one, path, scope)),
     ...(policyOfReinvocation === "" ? [requiredValue("spec.reinvocationPolicy")] : []),
     ...(policyOfReinvocation !== "" && !reinvocationPolicies.includes(policyOfReinvocation)
       ? [unsupportedValue("spec.reinvocationPolicy", policyOfReinvocation, reinvocationPolicies)]
@@ -129,9 +131,9 @@ function commonErrors(spec: JsonObject, ruleErrors: Check = () => []): CommonErr
     hasNamespace: true,
   };
   const types = new Map<string, AdmissionExpression["type"]>();
-  const variables = objectsAt(spec, ["variables"]).flatMap((one, index) => {
+  const variables = expressionsErrors(spec, "variables", (one, path) => {
     const scope = { ...base, variables: new Map(types) };
-    return variableErrors(one, { path: `spec.variables[${index}]`, scope, types });
+    return variableErrors(one, { path, scope, types });
   });
   const errors = [
     ...failurePolicyErrors(spec),
@@ -141,6 +143,20 @@ function commonErrors(spec: JsonObject, ruleErrors: Check = () => []): CommonErr
     ...variables,
   ];
   return { scope: { ...base, variables: types }, errors };
+}
+
+/** Each expression is compiled, and each sees the variables before it. The reference has no limit but that of the request. */
+const maxExpressions = 1000;
+
+/** The errors of a list of objects with expressions. */
+function expressionsErrors(
+  spec: JsonObject,
+  name: "variables" | "validations" | "mutations",
+  errorsOf: (one: JsonObject, path: string) => readonly FieldError[],
+): FieldError[] {
+  const objects = objectsAt(spec, [name]);
+  if (objects.length > maxExpressions) return [tooMany(`spec.${name}`, objects.length, maxExpressions)];
+  return firstErrors(objects, (one, index) => errorsOf(one, `spec.${name}[${index}]`));
 }
 
 const failurePolicies = ["Fail", "Ignore"];
@@ -296,11 +312,12 @@ export function validatingBindingErrors(binding: JsonObject): FieldError[] {
   const twice =
     "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
   const path = "spec.validationActions";
+  const isRepeated = repeatsIn(actions);
   return [
     ...bindingErrors(objectAt(binding, ["spec"])),
-    ...actions.flatMap((action, index) => [
+    ...firstErrors(actions, (action, index) => [
       ...(validationActions.includes(action) ? [] : [unsupportedValue(`${path}[${index}]`, action, validationActions)]),
-      ...(actions.indexOf(action) < index ? [duplicateValue(`${path}[${index}]`, action)] : []),
+      ...(isRepeated(index) ? [duplicateValue(`${path}[${index}]`, action)] : []),
     ]),
     ...(actions.includes("Deny") && actions.includes("Warn") ? [invalidValue(path, actions, twice)] : []),
     ...(actions.length === 0 ? [requiredValue(path, "at least one validation action is required")] : []),

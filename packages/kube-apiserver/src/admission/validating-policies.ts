@@ -22,7 +22,7 @@ import {
   type ExpressionDeps,
   expressionValues,
   type ParamDeps,
-  ParamProblem,
+  ParamError,
   paramsOf,
   paramType,
 } from "./expression-values.ts";
@@ -71,7 +71,7 @@ export function* evaluatePolicies(
   for (const { policy, type } of policies) {
     if (!isMatched(policy.match, attributes, deps)) continue;
     const params = typeOfParams(policy, deps);
-    if (params instanceof ParamProblem) {
+    if (params instanceof ParamError) {
       if (!policy.ignoresFailure) denials.push(unconfigured(policy, undefined, params));
       continue;
     }
@@ -106,17 +106,17 @@ export function isMatched(match: PolicyMatch, attributes: AdmissionAttributes, d
 }
 
 /** The type of the parameters of a policy, or why it cannot be found. */
-export function typeOfParams(policy: Policy, deps: PolicyDeps): ResourceType | undefined | ParamProblem {
+export function typeOfParams(policy: Policy, deps: PolicyDeps): ResourceType | undefined | ParamError {
   try {
     return paramType(policy, deps.catalog());
   } catch (error) {
-    if (error instanceof ParamProblem) return error;
+    if (error instanceof ParamError) return error;
     throw error;
   }
 }
 
 /** The denial by a policy whose parameters cannot be found. */
-export function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: ParamProblem): Denial {
+export function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: ParamError): Denial {
   const what = binding === undefined ? "policy" : "binding";
   return {
     policy: policy.name,
@@ -171,7 +171,7 @@ function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): Awai
       yield;
     }
   } catch (error) {
-    if (!(error instanceof ParamProblem)) throw error;
+    if (!(error instanceof ParamError)) throw error;
     if (!policy.ignoresFailure) denials.push(unconfigured(policy, binding, error));
   }
 }

@@ -15,7 +15,7 @@ import {
   type ReviewResponse,
   readReviewResponse,
   reviewBody,
-  WebhookDenial,
+  WebhookDenialError,
 } from "./admission-review.ts";
 import { type AdmissionWebhook, namespaceSelected, objectSelected } from "./admission-webhook.ts";
 import { patchedByWebhook } from "./webhook-patch.ts";
@@ -245,7 +245,7 @@ async function observed<T>(
     observe({ code: 200 });
     return result;
   } catch (error) {
-    if (error instanceof WebhookDenial) observe({ code: error.code, refusal: "no_error" });
+    if (error instanceof WebhookDenialError) observe({ code: error.code, refusal: "no_error" });
     else if (!(error instanceof WebhookCallError)) observe({ code: 0, refusal: "apiserver_internal_error" });
     else if (hook.ignoresFailure) observe({ code: error.code, isFailedOpen: true });
     else observe({ code: error.code, refusal: "calling_webhook_error" });

@@ -3,9 +3,12 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { type Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { KeyPair } from "@purlin/certificates";
 import { VerifyingAgent } from "@purlin/certificates/peer";
 import type { User } from "../auth/user.ts";
+import { keepAliveMs } from "../http/exchange.ts";
 import type { ResolveService, ServiceAddress } from "../webhooks/webhook-client.ts";
 import type { RemoteApi } from "./api-service.ts";
 
@@ -21,6 +24,15 @@ interface BackendRequest {
   readonly body?: Uint8Array | undefined;
   readonly signal: AbortSignal;
 }
+
+/** A response to a request to switch protocols, with the connection if the backend has done so. */
+interface UpgradeAnswer {
+  readonly response: IncomingMessage;
+  readonly connection?: Duplex;
+}
+
+/** A request was not sent: there is no connection to the backend. */
+export class DialError extends Error {}
 
 /** A response of a backend that was read whole. */
 export interface BackendAnswer {
@@ -47,6 +59,8 @@ export class Backends {
   readonly #kept = new VerifyingAgent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
   /** A connection for each request. */
   readonly #single = new VerifyingAgent();
+  /** Connections that have switched to another protocol. */
+  readonly #switched = new Set<Duplex>();
 
   constructor(resolve: ResolveService, certificate: () => KeyPair) {
     this.#resolve = resolve;
@@ -94,9 +108,21 @@ export class Backends {
     return { code: response.statusCode ?? 0, contentType, etag, body: Buffer.concat(chunks) };
   }
 
+  /** Asks a backend to switch protocols, on a connection of its own. */
+  async upgrade(remote: RemoteApi, request: BackendRequest): Promise<UpgradeAnswer> {
+    const answer = await switchProtocols(this.#options(remote, request, this.#single), request.body);
+    const { connection } = answer;
+    if (connection !== undefined) {
+      this.#switched.add(connection);
+      connection.once("close", () => this.#switched.delete(connection));
+    }
+    return answer;
+  }
+
   close(): void {
     this.#kept.destroy();
     this.#single.destroy();
+    for (const connection of this.#switched) connection.destroy();
   }
 
   #options(remote: RemoteApi, request: BackendRequest, agent: Agent): RequestOptions {
@@ -142,6 +168,29 @@ function exchange(options: RequestOptions, body: Uint8Array | undefined): Promis
     socket.destroy();
     reject(new Error("unexpected upgrade of the connection"));
   });
+  request.end(body);
+  return promise;
+}
+
+function switchProtocols(options: RequestOptions, body: Uint8Array | undefined): Promise<UpgradeAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<UpgradeAnswer>();
+  const request = httpsRequest(options, (response) => {
+    response.on("error", () => {});
+    resolve({ response });
+  });
+  let isSent = false;
+  request.once("finish", () => {
+    isSent = true;
+  });
+  request.on("upgrade", (response, connection, head) => {
+    connection.on("error", () => {});
+    // A side that has nothing more to send may still receive.
+    connection.allowHalfOpen = true;
+    (connection as Socket).setKeepAlive(true, keepAliveMs);
+    if (head.length > 0) connection.unshift(head);
+    resolve({ response, connection });
+  });
+  request.on("error", (error) => reject(isSent ? error : new DialError(error.message, { cause: error })));
   request.end(body);
   return promise;
 }

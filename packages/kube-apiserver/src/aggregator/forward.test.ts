@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-request.ts";
-import { type ApiRequest, type ApiResponse, type EventStream, StreamAborted } from "../request/api-request.ts";
+import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-server.ts";
+import { type ApiRequest, type ApiResponse, type EventStream, StreamAbortedError } from "../request/api-request.ts";
 import type { RemoteApi } from "./api-service.ts";
 import { type Backends, TransportError } from "./backends.ts";
 import { forward, unavailable } from "./forward.ts";
@@ -130,11 +130,11 @@ test("a request over the wire is passed on with its audit id and the address of 
   assert.equal(sent?.headers["x-forwarded-for"], "198.51.100.1, 192.0.2.7");
 });
 
-test("an upgrade of the connection is refused, h2c is not one", async () => {
+test("an upgrade of a connection that there is not is refused, h2c is not one", async () => {
   const upgrade = (to: string): Promise<Forwarded> =>
     forwarded({ headers: { connection: "keep-alive, Upgrade", upgrade: to } });
   await assert.rejects(upgrade("websocket"), {
-    message: "cannot upgrade the connection to websocket: this API server passes only plain requests on",
+    message: "cannot upgrade the connection to websocket: the request did not come over HTTP/1.1",
     code: 400,
   });
   assert.equal((await upgrade("H2C")).answer.code, 200);
@@ -276,7 +276,7 @@ test("a response that the backend ends early is not taken for a complete one", a
   assert.throws(
     () => stream.take(),
     (error: Error) => {
-      assert.ok(error instanceof StreamAborted);
+      assert.ok(error instanceof StreamAbortedError);
       assert.equal(error.message, "the backend ended the response early");
       return true;
     },

@@ -2,6 +2,8 @@
 // Requests for the APIs of other servers, and their responses. Texts are those of the reference.
 import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
 import { badRequest } from "@purlin/kube-objects/errors";
 import { countJsonValues, type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json";
 import {
@@ -9,18 +11,22 @@ import {
   type ApiResponse,
   type CompleteResponse,
   type EventStream,
-  StreamAborted,
+  StreamAbortedError,
   type StreamEvent,
   textPayload,
 } from "../request/api-request.ts";
 import { requestTimeoutMs } from "../request/request-timeout.ts";
 import { goNetworkError } from "../webhooks/go-network-error.ts";
 import type { RemoteApi } from "./api-service.ts";
-import { type Backends, hostOf, TransportError, userHeaders } from "./backends.ts";
+import { type Backends, DialError, hostOf, TransportError, userHeaders } from "./backends.ts";
 
 /** The longest time for a request that is not a watch. */
 const mostMs = 60_000;
 const discoveryMs = 5_000;
+/** A connection that switched protocols for a client that has gone meanwhile is ended after this time. */
+const openWithinMs = 5_000;
+/** How long a backend may send nothing after the client has ended its side. */
+const halfOpenMs = 30_000;
 /** Responses for clients in this process are parsed at once: larger ones, or ones with more values, would hold the event loop. */
 const maxParsedBytes = 8 * 1024 * 1024;
 const maxParsedValues = 250_000;
@@ -33,12 +39,12 @@ const ownHeaders = new Set([
 const replacedHeader = /^(?::|authorization$|impersonate-|x-remote-(?:user|uid|group)$|x-remote-extra-)/;
 const headerName = /^[-!#$%&'*+.^_`|~0-9a-z]+$/;
 
-/** Passes a request on to a backend. `isWatch`: the response may go on for as long as both want. */
+/** Passes a request on to a backend. `isWatch`: the response may continue for as long as both want. */
 export async function forward(
   request: ApiRequest,
   { remote, backends, isWatch }: { readonly remote: RemoteApi; readonly backends: Backends; readonly isWatch: boolean },
 ): Promise<ApiResponse> {
-  requireNoUpgrade(request);
+  const isUpgrade = asksForUpgrade(request);
   try {
     backends.checkTransport(remote);
     backends.address(remote);
@@ -49,6 +55,15 @@ export async function forward(
   const limit = AbortSignal.timeout(timeoutOf(request));
   const signal = isWatch ? request.signal : AbortSignal.any([request.signal, limit]);
   const path = `${request.path}${queryOf(request.query)}`;
+  if (isUpgrade) {
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(mostMs)]);
+    const headers = upgradeHeaders(request, body);
+    const answer = backends.upgrade(remote, { method: request.method, path, headers, body, signal });
+    return answer.then(
+      ({ response, connection }) => upgradeAnswered(request, response, connection),
+      (error: unknown) => refusal(503, upgradeProblem(error)),
+    );
+  }
   try {
     const headers = headersFor(request, hostOf(backends.address(remote)), body);
     const response = await backends.send(remote, { method: request.method, path, headers, body, signal });
@@ -59,11 +74,48 @@ export async function forward(
   }
 }
 
-/** Without the upgrade the backend would respond with an error of its own that says nothing about the cause. */
-function requireNoUpgrade({ headers: { connection = "", upgrade } }: ApiRequest): void {
+/** Whether a request asks to switch protocols. Clients in this process have no connection that could. */
+function asksForUpgrade({ headers: { connection = "", upgrade }, isUpgradable = false }: ApiRequest): boolean {
   const isUpgrade = connection.split(",").some((name) => name.trim().toLowerCase() === "upgrade");
-  if (!isUpgrade || upgrade === undefined || upgrade.toLowerCase() === "h2c") return;
-  throw badRequest(`cannot upgrade the connection to ${upgrade}: this API server passes only plain requests on`);
+  // Over TLS HTTP/2 is negotiated in the handshake: such a request is a plain one.
+  if (!isUpgrade || upgrade === undefined || upgrade.toLowerCase() === "h2c") return false;
+  if (isUpgradable) return true;
+  throw badRequest(`cannot upgrade the connection to ${upgrade}: the request did not come over HTTP/1.1`);
+}
+
+function upgradeProblem(error: unknown): string {
+  if (error instanceof DialError) return `error dialing backend: ${goNetworkError(error.cause)}`;
+  const text = goNetworkError(error);
+  return text === "EOF" ? "unexpected EOF" : text;
+}
+
+/** The response of a backend that was asked to switch protocols: errors as they are, and both directions of a connection that did. */
+async function upgradeAnswered(
+  request: ApiRequest,
+  response: IncomingMessage,
+  connection: Duplex | undefined,
+): Promise<ApiResponse> {
+  const { statusCode: code = 0, headers } = response;
+  if (connection === undefined && code < 400) {
+    response.destroy();
+    return refusal(503, `invalid upgrade response: status code ${code}`);
+  }
+  if (connection === undefined) return answered(request, response, false);
+  const unopened = setTimeout(() => connection.destroy(), openWithinMs);
+  connection.once("close", () => clearTimeout(unopened));
+  // All that the client had to send is sent.
+  connection.once("finish", () => (connection as Socket).setTimeout(halfOpenMs, () => connection.destroy()));
+  return {
+    kind: "stream",
+    code,
+    headers: { ...headersOf(headers), connection: "Upgrade", upgrade: headers.upgrade ?? "" },
+    contentType: "",
+    accept: connection,
+    open: (onReady) => {
+      clearTimeout(unopened);
+      return streamOf(connection, onReady, chunks());
+    },
+  };
 }
 
 /** The response for an API whose server is not available. */
@@ -97,12 +149,20 @@ function queryOf(query: URLSearchParams): string {
   return text === "" ? "" : `?${text}`;
 }
 
-function headersFor(
-  request: ApiRequest,
-  host: string,
-  body: Uint8Array | undefined,
-): Record<string, string | readonly string[]> {
-  const { headers, origin, path, user } = request;
+function headersFor(request: ApiRequest, host: string, body: Uint8Array | undefined): BackendHeaders {
+  return {
+    ...passedHeaders(request, body),
+    ...{ "x-forwarded-host": host, "x-forwarded-proto": "https", "x-forwarded-uri": request.path },
+  };
+}
+
+function upgradeHeaders(request: ApiRequest, body: Uint8Array | undefined): BackendHeaders {
+  return { ...passedHeaders(request, body), connection: "Upgrade", upgrade: request.headers["upgrade"] ?? "" };
+}
+
+type BackendHeaders = Record<string, string | readonly string[]>;
+
+function passedHeaders({ headers, origin, user }: ApiRequest, body: Uint8Array | undefined): BackendHeaders {
   const dropped = hopByHop(headers["connection"]);
   const kept = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || dropped.has(name) || replacedHeader.test(name) || !headerName.test(name)
@@ -115,7 +175,6 @@ function headersFor(
     ...(body !== undefined && { "content-length": String(body.length) }),
     ...(origin !== undefined && { "audit-id": origin.auditId }),
     ...(clients.length > 0 && { "x-forwarded-for": clients.join(", ") }),
-    ...{ "x-forwarded-host": host, "x-forwarded-proto": "https", "x-forwarded-uri": path },
     ...userHeaders(user),
   };
 }
@@ -193,18 +252,19 @@ function lines(): Splitter {
   return (bytes) => {
     const [...whole] = `${rest}${decoder.decode(bytes, { stream: true })}`.split("\n");
     rest = whole.pop() ?? "";
-    if (rest.length > maxParsedBytes) throw new StreamAborted("an event of the backend is too large");
+    if (rest.length > maxParsedBytes) throw new StreamAbortedError("an event of the backend is too large");
     return whole.map((line) => ({ parts: () => [Buffer.from(`${line}\n`)], value: () => eventOf(line) }));
   };
 }
 
 function eventOf(line: string): JsonValue {
-  if (countJsonValues(line) > maxParsedValues) throw new StreamAborted("an event of the backend has too many values");
+  if (countJsonValues(line) > maxParsedValues)
+    throw new StreamAbortedError("an event of the backend has too many values");
   return parseJson(line);
 }
 
 /** Takes bytes from the backend no faster than the client does. */
-function streamOf(response: IncomingMessage, onReady: () => void, split: Splitter): EventStream {
+function streamOf(response: Readable, onReady: () => void, split: Splitter): EventStream {
   let isAborted = false;
   let isClosed = false;
   response.on("readable", onReady);
@@ -217,7 +277,7 @@ function streamOf(response: IncomingMessage, onReady: () => void, split: Splitte
     take() {
       const bytes = response.read() as Buffer | null;
       if (bytes !== null) return split(bytes);
-      if (isAborted) throw new StreamAborted("the backend ended the response early");
+      if (isAborted) throw new StreamAbortedError("the backend ended the response early");
       return response.readableEnded || isClosed ? undefined : [];
     },
     close() {

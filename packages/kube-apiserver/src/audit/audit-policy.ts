@@ -45,7 +45,7 @@ export interface AuditDecision {
 
 /** Reads a policy. Throws an error with the path of the field that is wrong. */
 export function parseAuditPolicy(value: JsonValue): AuditPolicy {
-  const policy = objectAt(value, "the policy");
+  const policy = objectOrThrow(value, "the policy");
   if (policy["apiVersion"] !== "audit.k8s.io/v1" || policy["kind"] !== "Policy") {
     throw new Error("expected apiVersion audit.k8s.io/v1 and kind Policy");
   }
@@ -53,7 +53,7 @@ export function parseAuditPolicy(value: JsonValue): AuditPolicy {
   const rules = listAt(policy, "rules", "");
   if (rules.length === 0) throw new Error("rules: a policy needs at least one rule");
   return {
-    rules: rules.map((rule, index) => ruleOf(objectAt(rule, `rules[${index}]`), `rules[${index}]`)),
+    rules: rules.map((rule, index) => ruleOf(objectOrThrow(rule, `rules[${index}]`), `rules[${index}]`)),
     omitStages: stagesAt(policy, ""),
     omitManagedFields: booleanAt(policy, "omitManagedFields", "") ?? false,
   };
@@ -91,7 +91,7 @@ function ruleOf(rule: JsonObject, path: string): AuditRule {
 }
 
 function groupOf(value: JsonValue, path: string): GroupResources {
-  const group = objectAt(value, path);
+  const group = objectOrThrow(value, path);
   requireKnown(group, `${path}.`, ["group", "resources", "resourceNames"]);
   const name = group["group"] ?? "";
   if (typeof name !== "string" || name.includes("/")) {
@@ -117,7 +117,7 @@ function requireKnown(value: JsonObject, path: string, known: readonly string[])
   if (unknown !== undefined) throw new Error(`${path}${unknown}: unknown field; expected ${known.join(", ")}`);
 }
 
-function objectAt(value: JsonValue, path: string): JsonObject {
+function objectOrThrow(value: JsonValue, path: string): JsonObject {
   if (!isJsonObject(value)) throw new Error(`${path}: expected an object`);
   return value;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { notFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { testRequest } from "../../test/test-request.ts";
+import { testRequest } from "../../test/test-server.ts";
 import type { AccessAttributes } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import {

@@ -79,7 +79,7 @@ const refused: Record<string, { reason: string; token: string; scene?: Scene }> 
   OtherClaims: { reason: "the signature is of other claims", token: `${header}.${tampered}.${signature}` },
   OtherKey: { reason: "signed with another key", token: `${header}.${claims}.${foreign}` },
   NoSignature: { reason: "not signed", token: `${header}.${claims}.` },
-  AlgorithmNone: { reason: "who chooses the algorithm chooses the lock", token: `${none}.${claims}.` },
+  AlgorithmNone: { reason: "the algorithm of the header is ignored", token: `${none}.${claims}.` },
   AlgorithmHmac: { reason: "the public key is not a secret", token: `${hs256}.${claims}.${hmac}` },
   FourParts: { reason: "not of our form", token: `${issue()}.x` },
   NoToken: { reason: "no token at all", token: "hello" },

@@ -64,7 +64,7 @@ const cases: readonly NamesCase[] = [
   ["Last", "of several", named("widgets", "Widget"), widget, ["KindConflict", "Widget"], named("", "")],
 ];
 
-/** What is said of names, and what is then accepted. */
+/** The conditions about names, and the names that are then accepted. */
 function assertNames(object: JsonObject, want: JsonObject, [cause, taken]: readonly string[] = []): void {
   assert.deepEqual(acceptedNames(object), want);
   const isTaken = taken !== undefined;
@@ -101,7 +101,7 @@ const ready = { type: "Ready", status: "True", reason: "Done", message: "done" }
 
 test("the time of a condition moves with its status, not with its words", () => {
   const one = withCondition(crd(widget), ready, early);
-  assert.equal(withCondition(one, ready, late), one, "the same says nothing new");
+  assert.equal(withCondition(one, ready, late), one, "an equal condition changes nothing");
   const reworded = withCondition(one, { ...ready, message: "all done" }, late);
   assert.deepEqual(conditionOf(reworded, "Ready"), { ...ready, message: "all done", lastTransitionTime: early });
   const changed = withCondition(reworded, { ...ready, status: "False" }, late);

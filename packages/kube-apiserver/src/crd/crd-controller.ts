@@ -5,7 +5,7 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type ConversionDeps, webhookConverter } from "../custom/conversion-webhook.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
-import type { RuleMetrics } from "../metrics/rule-metrics.ts";
+import type { RuleMetrics } from "../metrics/request-metrics.ts";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { Registry, ResourceType } from "../registry/registry.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";

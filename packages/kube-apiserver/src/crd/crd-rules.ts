@@ -5,7 +5,7 @@ import type { FieldError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { isCheckedFormat, type Schema } from "@purlin/kube-objects/schema";
-import type { RuleMetrics } from "../metrics/rule-metrics.ts";
+import type { RuleMetrics } from "../metrics/request-metrics.ts";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { withCondition } from "./crd-conditions.ts";

@@ -21,7 +21,7 @@ function messagesFor(spec: JsonObject): string[] {
 
 const colour = { properties: { colour: { type: "string", enum: ["red"] } } };
 
-test("that rules were not checked is said only where there are rules", () => {
+test("unchecked rules are reported only where there are rules", () => {
   const plain = messagesFor(colour);
   assert.equal(plain.length, 1);
   assert.match(plain[0] ?? "", /^Unsupported value: "blue"/);

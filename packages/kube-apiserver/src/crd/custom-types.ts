@@ -8,7 +8,7 @@ import type { ObjectConverter } from "../custom/conversion-webhook.ts";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import { scaleFields } from "../custom/scale-problems.ts";
-import type { RuleMetrics } from "../metrics/rule-metrics.ts";
+import type { RuleMetrics } from "../metrics/request-metrics.ts";
 import { compareApiVersions, type ResourceType, type Subresource } from "../registry/registry.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { FieldPathProblem, type FoundField, resolveFieldPath } from "@purlin/cel";
+import { type FoundField, RulePathError, resolveFieldPath } from "@purlin/cel";
 import {
   childPath,
   duplicateValue,
   type FieldError,
   type FieldPath,
+  firstErrors,
   indexPath,
   invalidPrinted,
   invalidValue,
@@ -168,7 +169,7 @@ function fieldAt(jsonPath: string, schema: JsonObject): FoundField | string {
   try {
     return resolveFieldPath(jsonPath, schema as Schema, { brackets: false });
   } catch (problem) {
-    if (problem instanceof FieldPathProblem) return problem.message;
+    if (problem instanceof RulePathError) return problem.message;
     throw problem;
   }
 }
@@ -186,16 +187,17 @@ export function* nameProblems(names: JsonObject, path: FieldPath): Generator<Fie
     if (stringAt(names, [name]) !== "") yield* labelProblems(stringAt(names, [name]), childPath(path, name));
   }
   for (const name of ["kind", "listKind"]) yield* kindProblems(stringAt(names, [name]), childPath(path, name));
-  for (const [index, name] of textsAt(names, ["shortNames"]).entries()) {
-    yield* labelProblems(name, indexPath(childPath(path, "shortNames"), index));
-  }
+  yield* listProblems(names, "shortNames", path);
   const kind = stringAt(names, ["kind"]);
   if (kind !== "" && kind === stringAt(names, ["listKind"])) {
     yield invalidValue(childPath(path, "listKind"), kind, "kind and listKind may not be the same");
   }
-  for (const [index, name] of textsAt(names, ["categories"]).entries()) {
-    yield* labelProblems(name, indexPath(childPath(path, "categories"), index));
-  }
+  yield* listProblems(names, "categories", path);
+}
+
+function listProblems(names: JsonObject, member: string, path: FieldPath): FieldError[] {
+  const at = childPath(path, member);
+  return firstErrors(textsAt(names, [member]), (name, index) => [...labelProblems(name, indexPath(at, index))]);
 }
 
 function* labelProblems(name: string, path: FieldPath): Generator<FieldError> {

@@ -129,7 +129,7 @@ function schemaProblems(properties: JsonObject): string[] {
 
 const root = "spec.validation.openAPIV3Schema.properties";
 
-test("of a schema that preserves unknown fields not, nothing else is said about its structure", () => {
+test("of a schema that preserves unknown fields not, no other error about its structure", () => {
   const preserve = "x-kubernetes-preserve-unknown-fields";
   const untyped = { a: { [preserve]: false, properties: { b: {} } }, c: { type: "string", default: 7 } };
   assert.deepEqual(schemaProblems(untyped), [

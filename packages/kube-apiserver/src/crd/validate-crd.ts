@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { finish, type Work } from "@purlin/base";
+import { finish, isPartDone, type Work } from "@purlin/base";
 import type { CheckOptions } from "@purlin/cel";
 import {
   childPath,
@@ -110,6 +110,7 @@ function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldEr
     const missing = "`version.schema.openAPIV3Schema` is not included";
     const hasStatus = hasStatusIn(version) || hasStatusIn(spec.common);
     yield* memberProblems(version, { path, schemaPath: childPath(path, "schema"), missing, hasStatus, checkRules });
+    if (isPartDone()) yield pause;
   }
   yield* versionListProblems(spec, "spec.versions");
   const [first] = spec.versions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a webhook is: the same rules for those of admission and those of conversion.
-import { parseUrl, UrlProblem } from "@purlin/cel";
+import { parseUrl, UrlSyntaxError } from "@purlin/cel";
 import {
   childPath,
   type FieldError,
@@ -38,7 +38,7 @@ function urlErrors(text: string, path: string): FieldError[] {
       ...(rawQuery === "" ? [] : [invalidValue(path, rawQuery, "query parameters are not permitted in the URL")]),
     ];
   } catch (problem) {
-    if (!(problem instanceof UrlProblem)) throw problem;
+    if (!(problem instanceof UrlSyntaxError)) throw problem;
     return [requiredValue(path, `url must be a valid URL: ${problem.message}${form}`)];
   }
 }

@@ -8,8 +8,7 @@ import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
-import { startTestServer, type TestServer } from "../../test/test-server.ts";
+import { answerValue, startTestServer, type TestServer } from "../../test/test-server.ts";
 import type { CompleteResponse, StreamResponse } from "../request/api-request.ts";
 
 const authority = createAuthority({ commonName: "webhooks" });

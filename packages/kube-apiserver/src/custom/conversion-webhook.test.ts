@@ -172,11 +172,15 @@ const failures: readonly (readonly [string, Answer, string])[] = [
   ],
   ["no result", ({ uid }) => review({ uid }), "failed: response.result.status was '', not 'Success'"],
   ["no objects", ({ uid }) => review({ uid, result: success }), "returned 0 objects, expected 1"],
-  ["an object that is not one", converting(() => 1), "returned invalid object at index 0: invalid object"],
   [
     "another version",
     converting((one) => ({ ...one, apiVersion: "x.org/v3" })),
     "returned invalid object at index 0: invalid groupVersion (expected x.org/v2, received x.org/v3)",
+  ],
+  [
+    "a version of two slashes",
+    converting((one) => ({ ...one, apiVersion: "//" })),
+    "returned invalid object at index 0: invalid groupVersion (expected x.org/v2, received //)",
   ],
   [
     "a version of the core group",
@@ -238,6 +242,12 @@ test("labels that have not changed are not validated again", async () => {
     { objects: [old] },
   );
   assert.deepEqual(memberAt(object ?? {}, ["metadata", "labels"]), { "-": "-" });
+});
+
+test("what is not an object has an error of its own", async () => {
+  assert.equal(await errorOf(converting(() => null)), "unexpected end of JSON input");
+  const text = "json: cannot unmarshal number into Go value of type map[string]interface {}";
+  assert.equal(await errorOf(converting(() => 1)), text);
 });
 
 test("an object without a kind has an error of its own", async () => {

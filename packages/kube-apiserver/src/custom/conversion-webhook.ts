@@ -6,6 +6,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  jsonKind,
   ownValue,
   printJson,
 } from "@purlin/kube-objects/json";
@@ -84,11 +85,11 @@ async function convertPart({ objects, texts }: Part, call: PartCall): Promise<re
   try {
     const converted = await received(texts, call);
     if (converted.length !== objects.length) {
-      throw new ConversionProblem(`returned ${converted.length} objects, expected ${objects.length}`);
+      throw new ConversionError(`returned ${converted.length} objects, expected ${objects.length}`);
     }
     return objects.map((object, index) => acceptedObject(converted[index] ?? null, object, call.apiVersion));
   } catch (error) {
-    if (!(error instanceof ConversionProblem)) throw error;
+    if (!(error instanceof ConversionError)) throw error;
     throw unclassifiedError(`${what} ${error.message}`, error);
   }
 }
@@ -101,17 +102,17 @@ async function received(texts: readonly string[], call: PartCall): Promise<reado
     const review = await client.post({ config, body, timeoutMs, userAgent: "kube-apiserver" });
     return convertedObjects(review, { uid, reviewVersion });
   } catch (error) {
-    if (!(error instanceof WebhookCallError) && !(error instanceof ConversionProblem)) throw error;
-    throw new ConversionProblem(`failed: ${error.message}`, { cause: error });
+    if (!(error instanceof WebhookCallError) && !(error instanceof ConversionError)) throw error;
+    throw new ConversionError(`failed: ${error.message}`, { cause: error });
   }
 }
 
-// ConversionReview: what a conversion webhook is asked, and what its response means. Texts are those of the reference.
+// ConversionReview: the request to a conversion webhook, and the meaning of its response. Texts are those of the reference.
 
 const group = "apiextensions.k8s.io";
 const metadata = childPath(undefined, "metadata");
 
-/** The versions of reviews that the server speaks. */
+/** The versions of reviews that the server supports. */
 type ConversionReviewVersion = "v1" | "v1beta1";
 
 /** One request to a conversion webhook. */
@@ -131,50 +132,54 @@ function conversionBody({ uid, reviewVersion, apiVersion, objects }: ConversionR
 }
 
 /** A response that breaks the protocol, or says that the conversion failed. */
-class ConversionProblem extends Error {}
+class ConversionError extends Error {}
 
-/** The converted objects of a response. Throws a {@link ConversionProblem}. */
+/** The converted objects of a response. Throws a {@link ConversionError}. */
 function convertedObjects(
   review: JsonValue,
   { uid, reviewVersion }: Pick<ConversionRequest, "uid" | "reviewVersion">,
 ): readonly JsonValue[] {
   const response = responseOf(review, reviewVersion);
-  if (response === undefined) throw new ConversionProblem("no response provided");
+  if (response === undefined) throw new ConversionError("no response provided");
   const received = stringAt(response, ["uid"]);
   if (reviewVersion === "v1" && received !== uid) {
-    throw new ConversionProblem(`expected response.uid=${goQuote(uid)}, got ${goQuote(received)}`);
+    throw new ConversionError(`expected response.uid=${goQuote(uid)}, got ${goQuote(received)}`);
   }
   const result = objectAt(response, ["result"]);
   const status = stringAt(result, ["status"]);
   if (status !== "Success") {
     const message = stringAt(result, ["message"]);
-    throw new ConversionProblem(message || `response.result.status was '${status}', not 'Success'`);
+    throw new ConversionError(message || `response.result.status was '${status}', not 'Success'`);
   }
   const objects = response["convertedObjects"] ?? [];
-  if (!Array.isArray(objects)) throw new ConversionProblem("response.convertedObjects must be an array");
-  return objects as readonly JsonValue[];
+  return Array.isArray(objects) ? (objects as readonly JsonValue[]) : [];
 }
 
 function responseOf(review: JsonValue, reviewVersion: ConversionReviewVersion): JsonObject | undefined {
   const found = reviewResponse(review, { group, version: reviewVersion, kind: "ConversionReview" });
-  if ("problem" in found) throw new ConversionProblem(found.problem);
+  if ("problem" in found) throw new ConversionError(found.problem);
   const { response, untyped } = found;
-  if (untyped !== undefined) throw new ConversionProblem(untyped);
+  if (untyped !== undefined) throw new ConversionError(untyped);
   return isJsonObject(response) ? response : undefined;
 }
 
 /** A converted object with the metadata of the original, but for labels and annotations. Throws a problem in the form «returned …». */
 function acceptedObject(converted: JsonValue, original: JsonObject, apiVersion: string): JsonObject {
   const at = "returned invalid object at index 0";
-  if (!isJsonObject(converted)) throw new ConversionProblem(`${at}: invalid object`);
+  if (converted === null) throw unclassifiedError("unexpected end of JSON input");
+  if (!isJsonObject(converted)) {
+    throw unclassifiedError(
+      `json: cannot unmarshal ${jsonKind(converted)} into Go value of type map[string]interface {}`,
+    );
+  }
   const [received, kind] = [stringAt(converted, ["apiVersion"]), stringAt(converted, ["kind"])];
   if (kind === "") throw unclassifiedError(`Object 'Kind' is missing in '${printJson(converted)}'`);
   if (received !== apiVersion) {
-    const shown = received === "" ? "/" : parseApiVersion(received).group === "" ? `/${received}` : received;
-    throw new ConversionProblem(`${at}: invalid groupVersion (expected ${apiVersion}, received ${shown})`);
+    const shown = received === "" || received.includes("/") ? received || "/" : `/${received}`;
+    throw new ConversionError(`${at}: invalid groupVersion (expected ${apiVersion}, received ${shown})`);
   }
   const wanted = stringAt(original, ["kind"]);
-  if (kind !== wanted) throw new ConversionProblem(`${at}: invalid kind (expected ${wanted}, received ${kind})`);
+  if (kind !== wanted) throw new ConversionError(`${at}: invalid kind (expected ${wanted}, received ${kind})`);
   requireSameObject(converted, original);
   return { ...converted, metadata: restoredMetadata(converted, original) };
 }
@@ -183,7 +188,7 @@ function requireSameObject(converted: JsonObject, original: JsonObject): void {
   for (const [name, shown] of Object.entries({ name: "name", namespace: "namespace", uid: "UID" })) {
     const [expected, actual] = [stringAt(original, ["metadata", name]), stringAt(converted, ["metadata", name])];
     if (expected !== actual) {
-      throw new ConversionProblem(`returned invalid object: must have the same ${shown}: ${expected} != ${actual}`);
+      throw new ConversionError(`returned invalid object: must have the same ${shown}: ${expected} != ${actual}`);
     }
   }
 }
@@ -230,5 +235,4 @@ function restoredTexts(
   return texts;
 }
 
-const invalidMetadata = (text: string): ConversionProblem =>
-  new ConversionProblem(`returned invalid metadata: ${text}`);
+const invalidMetadata = (text: string): ConversionError => new ConversionError(`returned invalid metadata: ${text}`);

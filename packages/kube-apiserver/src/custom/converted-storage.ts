@@ -99,7 +99,8 @@ class Conversion implements VersionConversion {
   async storing(served: JsonObject): Promise<void> {
     const { apiVersion, storedApiVersion } = this.#kind;
     if (apiVersion === storedApiVersion) return;
-    this.#stored.set(served, await this.convert(served, storedApiVersion));
+    const [stored = served] = await this.#convertAll([served], storedApiVersion);
+    this.#stored.set(served, stored);
   }
 
   async stored(object: JsonObject): Promise<JsonObject> {
@@ -111,8 +112,8 @@ class Conversion implements VersionConversion {
 
   async convert(object: JsonObject, apiVersion: string): Promise<JsonObject> {
     if (apiVersionOf(object) === apiVersion) return object;
-    const [converted = object] = await this.#convertAll([object], apiVersion);
-    return converted;
+    const [converted = object] = await this.#kind.converter.convert([withoutVersion(object)], apiVersion);
+    return withMeta(converted, { resourceVersion: metaOf(object).resourceVersion });
   }
 
   /** The converted objects without the fields that their schema does not have, and with their resourceVersion, which is not sent. */

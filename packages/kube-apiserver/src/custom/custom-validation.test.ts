@@ -131,6 +131,21 @@ const cases: Readonly<Record<string, Case>> = {
     old: { spec: { a: "long" }, status: { phase: 2 } },
     want: ['status.phase: Invalid value: "integer": status.phase in body must be of type string: "integer"'],
   },
+  Fraction: {
+    reason: "an update is not blamed for a fraction that was there, although its finding has no field",
+    object: { spec: { a: "new" }, status: { phase: "a", count: 1.5 } },
+    old: { spec: { a: "old" }, status: { phase: "a", count: 1.5 } },
+    want: [],
+  },
+  NewFraction: {
+    reason: "an update is blamed for its own fraction",
+    object: { spec: {}, status: { phase: "a", count: 1.5 } },
+    old: { spec: {}, status: { phase: "a", count: 2 } },
+    want: [
+      'status.count: Invalid value: "number": status.count in body must be of type integer: "number"',
+      '<nil>: Invalid value: "": Checked value must be of type integer (default format) in status.count',
+    ],
+  },
   Status: {
     reason: "the status is an object of its own in messages, and nothing else is looked at",
     object: { spec: { a: "long" }, status: { phase: 1 } },

@@ -128,7 +128,7 @@ interface Updated {
 
 /** An update is not blamed for what it left as it was; what a composition of schemas finds is never forgiven. */
 function isForgiven(finding: SchemaFinding, { object, old, schema }: Updated): boolean {
-  if (finding.field === "<nil>" || finding.path === "") return false;
+  if (finding.composed || finding.path === "") return false;
   return isUnchangedAt(placeOf(finding), { now: object, before: old, schema });
 }
 

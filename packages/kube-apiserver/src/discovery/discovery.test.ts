@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue, testRequest, textOf } from "../../test/test-request.ts";
+import { answerValue, testRequest, textOf } from "../../test/test-server.ts";
 import { Registry, type ResourceType } from "../registry/registry.ts";
 import { createDiscovery } from "./discovery.ts";
 

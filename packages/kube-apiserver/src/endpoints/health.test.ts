@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { textOf } from "../../test/test-request.ts";
+import { textOf } from "../../test/test-server.ts";
 import { serverChecks } from "../server/path-endpoints.ts";
 import { health, healthPaths } from "./health.ts";
 

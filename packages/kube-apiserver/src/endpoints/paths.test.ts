@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
-import { answerValue, testRequest, textOf } from "../../test/test-request.ts";
+import { answerValue, testRequest, textOf } from "../../test/test-server.ts";
 import { Registry } from "../registry/registry.ts";
 import { documentEndpoint, rootPaths } from "../server/path-endpoints.ts";
 
@@ -23,7 +23,7 @@ test("a document is at its path, with or without a slash behind it, and nowhere 
   }
   for (const path of ["/", "/do", "/docs", "/doc/x", "//doc"])
     assert.equal(endpoint(testRequest(path)), undefined, path);
-  assert.equal(asked, 2, "who does not ask costs nothing");
+  assert.equal(asked, 2, "a request without it costs nothing");
 });
 
 test("what / lists is sorted, once each, and says where every version is", () => {

@@ -137,14 +137,14 @@ const cases: Record<
   },
   WaitsInVain: { reason: "no dependent is left", of: waiting, among: [], want: ["finish owner foregroundDeletion"] },
   Orphans: {
-    reason: "dependents are let go first",
+    reason: "dependents are released first",
     of: orphaning,
     among: [object("a", { owners: ["owner"] }), object("b", { owners: ["owner", "other"] })],
     want: ["drop owner from a", "drop owner from b"],
   },
   OrphansNobody: { reason: "the finalizer goes last", of: orphaning, among: [], want: ["finish owner orphan"] },
   WaitsAndIsOwned: {
-    reason: "one in the middle of a foreground deletion keeps waiting, whatever became of its owner",
+    reason: "one in the middle of a foreground deletion keeps waiting, whatever happened to its owner",
     of: object("a", { owners: ["gone"], deleting: true, finalizers: ["foregroundDeletion"] }),
     among: [object("b", { owners: ["a"], blocks: ["a"] })],
     want: ["visit b"],
@@ -152,7 +152,7 @@ const cases: Record<
 };
 
 for (const [name, { reason, of, among, want }] of Object.entries(cases)) {
-  test(`what becomes of an object: ${name}`, () => {
+  test(`the action for an object: ${name}`, () => {
     assert.deepEqual(decide(of, world(of, ...among)).map(show), want, reason);
   });
 }

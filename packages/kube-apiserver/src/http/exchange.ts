@@ -2,7 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { Readable } from "node:stream";
+import type { Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects/errors";
 import type { CertificateSubject } from "../auth/user.ts";
@@ -24,8 +25,10 @@ export interface Exchange {
   onGone(callback: () => void): void;
   /** Answers in one piece. */
   respond(code: number, headers: OutgoingHeaders, chunks: readonly Uint8Array[]): void;
-  /** Begins an answer that goes on. */
+  /** Begins an answer that continues; one of code 101 has the headers given and no others. */
   begin(code: number, headers: OutgoingHeaders): Outlet;
+  /** What the client sends after its request; only where the connection can switch to another protocol, as the request asks for. */
+  readonly incoming?: Duplex;
 }
 
 export type OutgoingHeaders = Record<string, string | readonly string[]>;
@@ -70,7 +73,7 @@ const readWithinMs = 60_000;
 /** Reads a stream to its end, but no further than the limit. `declared` is its Content-Length, if it has one. */
 export function readLimited(stream: Readable, limit: number, declared: string | undefined): Promise<Uint8Array> {
   if (Number(declared ?? 0) > limit) return Promise.reject(tooLarge(limit));
-  // A stream that has closed says nothing more.
+  // A stream that has closed emits nothing more.
   if (stream.destroyed) return Promise.reject(badRequest("the request body was cut off"));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -145,7 +148,7 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
   };
 }
 
-/** How long a client that was answered may go on sending. */
+/** How long a client that was answered may continue to send. */
 const lingerMs = 2_000;
 
 /**
@@ -175,6 +178,88 @@ function outlet(response: ServerResponse): Outlet {
 
 function nodeHeaders(headers: OutgoingHeaders): Record<string, string | string[]> {
   return headers as Record<string, string | string[]>;
+}
+
+/** An exchange over HTTP/1.1 whose request asks to switch protocols. The connection is used for nothing else afterwards. */
+export function upgradeExchange(request: IncomingMessage, incoming: Duplex, head: Uint8Array): Exchange {
+  // A side that has nothing more to send may still receive.
+  incoming.allowHalfOpen = true;
+  request.socket.allowHalfOpen = true;
+  if (head.length > 0) incoming.unshift(head);
+  const response = new (process.getBuiltinModule("node:http").ServerResponse)(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(incoming as Socket);
+  // "close" follows.
+  incoming.on("error", () => {});
+  const ignoreEnd = destroyAtEnd(request.socket, incoming);
+  response.once("finish", () => {
+    ignoreEnd();
+    incoming.resume();
+    endSoon(request.socket, incoming);
+  });
+  return {
+    ...http1Exchange(request, response),
+    headers: tokenHeaders(request.headers as Exchange["headers"]),
+    incoming,
+    onGone: (callback) => {
+      if (request.socket.destroyed) callback();
+      else request.socket.once("close", callback);
+    },
+    begin: (code, outgoing) => {
+      if (code !== 101) return http1Exchange(request, response).begin(code, outgoing);
+      ignoreEnd();
+      response.detachSocket(incoming as Socket);
+      request.socket.setKeepAlive(true, keepAliveMs);
+      incoming.write(`HTTP/1.1 101 Switching Protocols\r\n${headerLines(outgoing)}\r\n`, "latin1");
+      return {
+        write: (bytes) => incoming.write(bytes),
+        onDrain: (callback) => incoming.on("drain", callback),
+        end: () => endSoon(request.socket, incoming),
+        abort: () => request.socket.destroy(),
+      };
+    },
+  };
+}
+
+/** Closes the connection of a client that goes before it is answered. What it sends is left for later. */
+function destroyAtEnd(socket: Socket, incoming: Duplex): () => void {
+  // Without a read the end is not noticed; this one takes nothing.
+  const look = (): void => void incoming.read(0);
+  const end = (): void => void socket.destroy();
+  incoming.on("readable", look).once("end", end);
+  return () => void incoming.off("readable", look).off("end", end);
+}
+
+/** How often the system checks whether the other side of an idle connection is still there. */
+export const keepAliveMs = 30_000;
+
+/** Ends a connection after what was written; a client that does not end its side is not waited for. */
+function endSoon(socket: Socket, incoming: Duplex): void {
+  incoming.end();
+  const limit = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(limit));
+}
+
+function headerLines(headers: OutgoingHeaders): string {
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}`),
+  );
+  return lines.map((line) => `${line}\r\n`).join("");
+}
+
+const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
+
+/** Browsers cannot set headers of a WebSocket: they send their token as a subprotocol, which is for this server alone. */
+function tokenHeaders(headers: Exchange["headers"]): Exchange["headers"] {
+  const { upgrade = "", authorization, "sec-websocket-protocol": offered = "" } = headers;
+  if (upgrade.toLowerCase() !== "websocket" || authorization !== undefined) return headers;
+  const protocols = offered.split(",").map((name) => name.trim());
+  const token = protocols.find((name) => name.startsWith(tokenProtocol));
+  const others = protocols.filter((name) => name !== token);
+  // Without another protocol the backend would have to choose the token.
+  if (token === undefined || others.length === 0) return headers;
+  const decoded = Buffer.from(token.slice(tokenProtocol.length), "base64url").toString();
+  return { ...headers, authorization: `Bearer ${decoded}`, "sec-websocket-protocol": others.join(", ") };
 }
 
 /** An exchange over HTTP/2. */

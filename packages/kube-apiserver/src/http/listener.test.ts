@@ -74,7 +74,7 @@ const echo = async (request: ApiRequest): Promise<ApiResponse> => {
   return { kind: "complete", code: 200, payload: documentPayload(value, { mediaType: "application/json" }) };
 };
 
-/** A stream that gives the lines one after the other, and says what became of it. */
+/** A stream that gives the lines one after the other, and reports its outcome. */
 function lineStream(lines: string[], onReady: () => void): EventStream & { closed: boolean; push(line: string): void } {
   return {
     closed: false,
@@ -169,7 +169,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
           [413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"],
         );
       }
-      assert.equal((await client.send("/")).code, 200, "the connection goes on");
+      assert.equal((await client.send("/")).code, 200, "the connection continues");
     });
 
     test("a request whose body is not read is answered, and the next one too", async () => {
@@ -405,7 +405,7 @@ for (const [what, answer] of [
   ["with words", { kind: "complete", code: 403, payload: textPayload("no") }],
   ["without", { kind: "complete", code: 403 }],
 ] as const) {
-  test(`who is answered ${what} while still sending can finish`, { timeout: 60_000 }, async () => {
+  test(`a client that gets ${what} while it still sends can finish`, { timeout: 60_000 }, async () => {
     await using server = await serve(() => answer);
     const options = { port: server.listener.port, host: "localhost", ca: authority.certPem };
     const socket = connectTls({ ...options, ALPNProtocols: ["http/1.1"] });
@@ -426,7 +426,7 @@ for (const [what, answer] of [
   });
 }
 
-/** A connection that says so much and no more; resolves when the server has had enough of it. */
+/** A connection that sends this much and no more; resolves when the server closes it. */
 async function untilDropped(port: number, text: string | Uint8Array, protocol?: "tcp" | "h2"): Promise<void> {
   const options = { port, host: "localhost", ca: authority.certPem, ALPNProtocols: [protocol ?? "http/1.1"] };
   const socket = protocol === "tcp" ? connectTcp(options) : connectTls(options);
@@ -509,7 +509,7 @@ test("a watch may be silent for as long as it likes", { timeout: 60_000 }, async
   }
 });
 
-test("who is idle or never said anything does not hold up the end", { timeout: 60_000 }, async () => {
+test("idle connections and those without a request do not delay the end", { timeout: 60_000 }, async () => {
   const server = await serve(echo);
   const { port } = server.listener;
   const idle = untilDropped(port, "GET /a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t0ken\r\n\r\n");

@@ -9,7 +9,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
-import { type Exchange, http1Exchange, http2Exchange } from "./exchange.ts";
+import { type Exchange, http1Exchange, http2Exchange, upgradeExchange } from "./exchange.ts";
 
 // Not by import: that would evaluate every export of node:http, and one of them loads a whole HTTP client, a tenth of the time to
 // the first answer.
@@ -25,6 +25,8 @@ interface ListenerOptions {
   /** Client certificates are verified against this. */
   readonly clientAuthorityPem: string;
   readonly onExchange: (exchange: Exchange) => void;
+  /** Whether requests for a URL may switch the connection to another protocol. Default: none may, and they are answered without. */
+  readonly isUpgradable?: (url: string) => boolean;
   readonly patience?: Partial<Patience>;
 }
 
@@ -58,7 +60,7 @@ const sweepMs = 50;
 /** Serves HTTP/1.1 and HTTP/2 over TLS on one port. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const patience = { ...defaultPatience, ...options.patience };
-  const http1 = http1Server(options.onExchange, patience);
+  const http1 = http1Server(options, patience);
   const http2 = http2Server(options.onExchange, patience);
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): void => {
@@ -74,7 +76,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       readInJavaScript(socket);
     }
   });
-  // Who never gets through the handshake must be dropped at the end too.
+  // A connection that never completes the handshake must be closed too.
   server.on("connection", keep);
   server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   await once(server, "listening");
@@ -92,8 +94,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
  * decrypted already: the parser then fails with HPE_PAUSED when a large request follows a large answer.
  */
 function readInJavaScript(socket: TLSSocket): void {
-  socket.on("data", () => {});
+  socket.on("data", ignore);
 }
+
+const ignore = (): void => {};
 
 function secureContext(options: ListenerOptions): { cert: string; key: string; ca: string; minVersion: "TLSv1.2" } {
   return { cert: options.certPem, key: options.keyPem, ca: options.clientAuthorityPem, minVersion: "TLSv1.2" };
@@ -118,7 +122,7 @@ function tlsServer(
   return server;
 }
 
-function http1Server(onExchange: (exchange: Exchange) => void, patience: Patience): Http1Server {
+function http1Server({ onExchange, isUpgradable }: ListenerOptions, patience: Patience): Http1Server {
   const { headersMs, requestMs, idleMs } = patience;
   const server = createHttp1Server({
     keepAliveTimeout: idleMs,
@@ -126,6 +130,12 @@ function http1Server(onExchange: (exchange: Exchange) => void, patience: Patienc
     requestTimeout: Math.max(headersMs, requestMs),
     connectionsCheckingInterval: Math.min(headersMs, 10_000),
     maxHeaderSize: 64 * kib,
+    shouldUpgradeCallback: ({ url = "/" }) => isUpgradable?.(url) ?? false,
+  });
+  server.on("upgrade", (request, socket, head) => {
+    // From here on what arrives is for the reader of the socket. With the body of the request under way, Node reads on below it.
+    if (socket === request.socket) socket.off("data", ignore);
+    onExchange(upgradeExchange(request, socket, head));
   });
   // It never listens itself, and without this event it neither notices slow clients nor knows which connections are idle.
   server.emit("listening");
@@ -175,14 +185,14 @@ function dropWhenIdle(session: ServerHttp2Session, idleMs: number): void {
   });
 }
 
-interface Parts {
+interface OpenSockets {
   readonly server: TlsServer;
   readonly http1: Http1Server;
   readonly sessions: ReadonlySet<ServerHttp2Session>;
   readonly sockets: ReadonlySet<Socket>;
 }
 
-async function close({ server, http1, sessions, sockets }: Parts, graceMs: number): Promise<void> {
+async function close({ server, http1, sessions, sockets }: OpenSockets, graceMs: number): Promise<void> {
   const closed = once(server, "close");
   server.close();
   for (const session of sessions) {

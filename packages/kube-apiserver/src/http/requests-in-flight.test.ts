@@ -37,19 +37,19 @@ test("requests beyond the limit wait in order, and are refused when too many wai
 test("requests whose client goes leave the queue, and the others keep their place", async () => {
   const inFlight = new RequestsInFlight({ atOnce: 1, waiting: 2 });
   const first = await inFlight.begin("a");
-  let go = (): void => {};
+  let proceed = (): void => {};
   const gone = inFlight.begin("a", (callback) => {
-    go = callback;
+    proceed = callback;
   });
   const second = inFlight.begin("a");
   await assert.rejects(inFlight.begin("a"));
-  go();
+  proceed();
   await assert.rejects(gone, /the client has gone/);
   const third = inFlight.begin("a");
   first();
   (await second)();
   (await third)();
-  go();
+  proceed();
   (await inFlight.begin("a"))();
 });
 

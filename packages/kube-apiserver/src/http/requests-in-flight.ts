@@ -8,6 +8,8 @@ export interface InFlightLimits {
   readonly atOnce: number;
   /** Waiting for their turn; more are refused. Default 1,600. */
   readonly waiting: number;
+  /** The text for a user that is refused. */
+  readonly refusal?: (user: string) => string;
 }
 
 const inFlightLimits: InFlightLimits = { atOnce: 400, waiting: 1600 };
@@ -25,7 +27,7 @@ type OnGone = (callback: () => void) => void;
 const retryAfterSeconds = 1;
 
 /**
- * Keeps one user from taking all of the server: each has so many requests answered at once, so many that wait, and is refused more with
+ * Keeps one user from taking all of the server: each has a limited number of requests in progress and waiting, and is refused more with
  * 429. Watches count until they have begun.
  */
 export class RequestsInFlight {
@@ -58,12 +60,10 @@ export class RequestsInFlight {
   }
 
   #turn(user: string, own: OfUser, onGone: OnGone | undefined): Promise<void> {
-    const { atOnce, waiting } = this.#limits;
+    const { atOnce, waiting, refusal } = this.#limits;
     if (own.waiting.size >= waiting) {
-      throw tooManyRequests(
-        `too many requests of user ${goQuote(user)}: at most ${atOnce} are answered at once and ${waiting} wait: try again later, or start the server with a larger --max-requests-inflight`,
-        retryAfterSeconds,
-      );
+      const text = `too many requests of user ${goQuote(user)}: at most ${atOnce} are answered at once and ${waiting} wait: try again later, or start the server with a larger --max-requests-inflight`;
+      throw tooManyRequests(refusal?.(user) ?? text, retryAfterSeconds);
     }
     return new Promise((resolve, reject) => {
       own.waiting.add(resolve);
@@ -73,7 +73,7 @@ export class RequestsInFlight {
     });
   }
 
-  /** The turn goes to the one who has waited longest. */
+  /** The next request is the one that has waited longest. */
   #end(user: string, own: OfUser): void {
     for (const next of own.waiting) {
       own.waiting.delete(next);
@@ -83,6 +83,13 @@ export class RequestsInFlight {
     own.running -= 1;
     if (own.running === 0) this.#users.delete(user);
   }
+}
+
+/** Limits connections that switch to another protocol: as many of one user as requests are answered at once. None waits. */
+export function upgradedConnections({ atOnce }: InFlightLimits = inFlightLimits): RequestsInFlight {
+  const refusal = (user: string): string =>
+    `too many upgraded connections of user ${goQuote(user)}: at most ${atOnce} are open at once: close some, or start the server with a larger --max-requests-inflight`;
+  return new RequestsInFlight({ atOnce, waiting: 0, refusal });
 }
 
 const probes: ReadonlySet<string> = new Set(["/livez", "/readyz", "/healthz"]);

@@ -91,7 +91,7 @@ test("so is a handler that rejects although it must not", async () => {
   assert.equal(known.answers[0]?.code, 500);
 });
 
-test("when nothing can be written any more, the error is reported", async () => {
+test("when nothing can be written, the error is reported", async () => {
   const closed = new Error("write after end");
   const known = recorded(() => {
     throw closed;

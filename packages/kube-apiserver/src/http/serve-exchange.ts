@@ -12,7 +12,7 @@ import {
   type RequestAudit,
   type RequestBody,
   type RequestOrigin,
-  StreamAborted,
+  StreamAbortedError,
   type StreamResponse,
 } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/negotiate.ts";
@@ -57,7 +57,7 @@ class EventPump {
       this.#move();
     } catch (error) {
       this.close();
-      if (error instanceof StreamAborted) {
+      if (error instanceof StreamAbortedError) {
         this.#outlet.abort();
         return;
       }
@@ -87,6 +87,8 @@ export interface Front {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   /** Limits what one user may have under way; undefined: nothing does. */
   readonly inFlight?: RequestsInFlight;
+  /** Limits how many connections of one user may switch to another protocol; undefined: nothing does. */
+  readonly upgraded?: RequestsInFlight;
   /** Begins the record of a request in the audit log. */
   readonly audit?: BeginAudit | undefined;
   /** Called with the error of a response that could not be written; the client sees only that there was an error. */
@@ -112,6 +114,7 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   try {
     user = userOf(exchange, front);
     end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name, (callback) => exchange.onGone(callback));
+    if (exchange.incoming !== undefined) await holdConnection(exchange, front, user);
     // Hundreds of requests that arrive together would hold the event loop for as long as all of them take.
     const turns = new Turns();
     if (turns.isOver) await turns.next();
@@ -130,6 +133,12 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   } finally {
     end?.();
   }
+}
+
+/** Counts a connection that is to switch protocols until it is closed. */
+async function holdConnection(exchange: Exchange, { upgraded }: Front, { name }: User): Promise<void> {
+  const release = await upgraded?.begin(name);
+  if (release !== undefined) exchange.onGone(release);
 }
 
 interface RefusedRequest extends Pick<ApiRequest, "method" | "path" | "query" | "headers" | "origin"> {
@@ -165,6 +174,7 @@ class ExchangeRequest implements ApiRequest {
   readonly user: User;
   readonly origin: RequestOrigin;
   audit?: RequestAudit | undefined;
+  readonly isUpgradable: boolean;
   readonly #exchange: Exchange;
   #signal: AbortSignal | undefined;
 
@@ -178,6 +188,7 @@ class ExchangeRequest implements ApiRequest {
     this.body = hasBody ? { kind: "bytes", read: () => exchange.readBody(maxBodyBytes) } : { kind: "none" };
     this.user = user;
     this.origin = origin;
+    this.isUpgradable = exchange.incoming !== undefined;
     this.#exchange = exchange;
   }
 
@@ -193,7 +204,12 @@ class ExchangeRequest implements ApiRequest {
 
 /** Sends events as they come, no faster than the client reads. An event that cannot be written ends the stream. */
 function writeStream(exchange: Exchange, response: StreamResponse, { auditId, failed }: StreamOptions): void {
-  const outlet = exchange.begin(response.code, responseHeaders(response, response.contentType, auditId));
+  const { code, headers = {}, contentType, accept } = response;
+  const outlet = exchange.begin(
+    code,
+    accept === undefined ? responseHeaders(response, contentType, auditId) : { ...headers },
+  );
   const pump = new EventPump(response, outlet, failed);
   exchange.onGone(() => pump.close());
+  if (accept !== undefined) exchange.incoming?.pipe(accept);
 }

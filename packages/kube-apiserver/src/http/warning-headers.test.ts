@@ -28,7 +28,7 @@ test("too much text is cut, each to 256 characters, and to 4096 together", () =>
   assert.equal(long?.length, 4000 + '299 - ""'.length, "below the total nothing is cut");
 });
 
-test("cutting begins with the text that is too much and goes on while there is room", () => {
+test("cutting begins with the text that is too much and continues while there is room", () => {
   const texts = [...Array.from({ length: 45 }, (_, i) => `${String(i).padStart(2, "0")} ${"x".repeat(97)}`)];
   assert.equal(warningHeaders(texts.slice(0, 40)).length, 40, "4,000 characters fit");
   // The 41st text is the first that is too much; with it the total is 4,100 even after cutting, so nothing is added.

@@ -52,7 +52,7 @@ test("large ones are not copied", async () => {
   );
 });
 
-test("large answers are compressed for those who take it, and say what they depend on", async () => {
+test("large answers are compressed for clients that accept it, and have a Vary header", async () => {
   const { chunks, headers } = await sent(answer([large]), { "accept-encoding": "deflate, gzip;q=0.5" });
   assert.equal(headers["content-encoding"], "gzip");
   assert.equal(headers["vary"], "Accept-Encoding");

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import {
+  type FieldError,
+  firstErrors,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
@@ -37,7 +43,7 @@ function ruleErrors(isNamespaced: boolean): Check {
 
 /** The checks of a member of the object itself have no path before it. */
 function ofItems(object: JsonObject, name: string, check: Check): FieldError[] {
-  return listAt(object, name).flatMap((item, index) => check(item, `${name}[${index}]`));
+  return firstErrors(listAt(object, name), (item, index) => check(item, `${name}[${index}]`));
 }
 
 function aggregationErrors(role: JsonObject): readonly FieldError[] {

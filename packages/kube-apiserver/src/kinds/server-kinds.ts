@@ -3,6 +3,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
+import { objectAt } from "@purlin/kube-objects/object";
 import { apiServiceRules } from "../aggregator/api-service.ts";
 import { crdRules } from "../crd/crd-rules.ts";
 import { isDeleting } from "../objects/object-meta.ts";
@@ -11,6 +12,7 @@ import {
   allVerbs,
   defineKinds,
   type KindDefinition,
+  type KindRules,
   type KindSource,
   statusSubresource,
   wholeMetaChecks,
@@ -46,6 +48,16 @@ const namespacePrinter: TablePrinter = {
 const serviceAccountPrinter: TablePrinter = {
   columns: [nameColumn, ageColumn],
   cells: (object, now) => [nameOfObject(object), ageOfObject(object, now)],
+};
+
+const mountableSecrets = "kubernetes.io/enforce-mountable-secrets";
+
+/** The annotation is deprecated; an account that had it before gives no warning. */
+const mountableSecretsWarning: NonNullable<KindRules["warnings"]> = (account, old) => {
+  const isSet = (one: JsonObject): boolean =>
+    Object.hasOwn(objectAt(one, ["metadata", "annotations"]), mountableSecrets);
+  const advice = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets";
+  return isSet(account) && !(old && isSet(old)) ? [`metadata.annotations[${mountableSecrets}]: ${advice}`] : [];
 };
 
 /** References to Secrets have only their names. */
@@ -113,6 +125,7 @@ export const serverKinds: KindSource = ({ now, ruleMetrics }) => [
       rules: {
         metaChecks: wholeMetaChecks,
         printer: serviceAccountPrinter,
+        warnings: mountableSecretsWarning,
         prepareCreate: withSecretNames,
         prepareUpdate: withSecretNames,
       },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type TestRequest, testRequest } from "../../test/test-request.ts";
+import { type TestRequest, testRequest } from "../../test/test-server.ts";
 import { type ApiResponse, type EventStream, type StreamResponse, textPayload } from "../request/api-request.ts";
 import { requestTarget } from "../request/request-target.ts";
 import { RequestMetrics } from "./request-metrics.ts";

@@ -131,9 +131,7 @@ function addProcessMetrics(registry: Registry): void {
     addGauge(registry, { name, help }, () => [[{}, value()]]);
   add("process_resident_memory_bytes", "Bytes of memory in use.", () => process.memoryUsage.rss());
   add("process_start_time_seconds", "When the process began, in seconds since 1970.", () => startSeconds);
-  if (existsSync(openFiles)) {
-    add("process_open_fds", "Open file descriptors.", () => readdirSync(openFiles).length);
-  }
+  if (existsSync(openFiles)) add("process_open_fds", "Open file descriptors.", () => readdirSync(openFiles).length);
 }
 
 /** Only Linux has it. */

@@ -221,3 +221,13 @@ test("a selector that cannot be read is shown as the reference prints it", () =>
   assert.equal(hasUnreadableSelector(workload({ selector: {} })), false);
   assert.equal(hasUnreadableSelector(workload({})), false);
 });
+
+test("of a long list with many errors the first hundred are reported, and the rest is not looked at", () => {
+  let looks = 0;
+  const counted: Check = (_, path) => {
+    looks += 1;
+    return [requiredValue(path)];
+  };
+  const errors = run(eachItem("list", counted), { list: Array.from({ length: 1000 }, () => ({})) });
+  assert.deepEqual([errors.length, looks, errors.at(-1)], [100, 100, "p.list[99]: Required value"]);
+});

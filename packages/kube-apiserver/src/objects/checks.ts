@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small questions that the rules of Pods and Services are put together from. Each gives what is wrong, in the reference's words.
+import { memoize } from "@purlin/base";
 import {
   type FieldError,
+  firstErrors,
   forbiddenValue,
   indexPath,
   invalidPrinted,
@@ -12,7 +14,7 @@ import {
 import { goJson, isJsonObject, isNumber, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
+import { type LabelSelectorObject, meetsLabelSelector } from "@purlin/kube-objects/selector";
 
 /** What is wrong with an object that stands at a path. */
 export type Check = (object: JsonObject, path: string) => readonly FieldError[];
@@ -23,10 +25,10 @@ export function listAt(object: JsonObject, ...names: readonly string[]): JsonObj
   return Array.isArray(value) ? value.map((item) => (isJsonObject(item) ? item : {})) : [];
 }
 
-/** Checks every item of a list member. */
+/** Checks the items of a list member, up to as many errors as are reported. */
 export function eachItem(name: string, check: Check): Check {
   return (object, path) =>
-    listAt(object, name).flatMap((item, index) => check(item, indexPath(`${path}.${name}`, index)));
+    firstErrors(listAt(object, name), (item, index) => check(item, indexPath(`${path}.${name}`, index)));
 }
 
 /** Checks a member that is there. */
@@ -95,6 +97,7 @@ export function notNegative(name: string): Check {
 }
 
 const maxPort = 65_535;
+/** The error of Kubernetes for a port that is out of range. */
 export const portRange: string = `must be between 1 and ${maxPort}, inclusive`;
 
 /** Whether a value is the number of a port. */
@@ -126,7 +129,7 @@ const expression: Check = (one, path) => {
   return [
     ...operatorErrors(operator, texts.length > 0, path),
     ...labelKeyProblems(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
-    ...texts.flatMap((text, index) =>
+    ...firstErrors(texts, (text, index) =>
       labelValueProblems(text).map((problem) => invalidValue(`${path}.values[${index}]`, text, problem)),
     ),
   ];
@@ -154,12 +157,12 @@ export const selectorProblems: Check = all(
   eachItem("matchExpressions", expression),
 );
 
-/** How the kinds differ in what they say about a selector that is not there or says nothing. */
+/** How the errors of the kinds differ for a missing or empty selector. */
 interface SelectorRules {
   /** What the kind calls itself there. */
   readonly noun: string;
   readonly isRequired: boolean;
-  /** What is said of a selector that cannot be read. */
+  /** The error for a selector that cannot be parsed. */
   readonly unreadable: string;
 }
 
@@ -169,10 +172,13 @@ export function selectorInGo(selector: JsonObject): string {
   return `{${members.map((name) => `"${name}":${goJson(selector[name] ?? null)}`).join(",")}}`;
 }
 
+/** What is wrong with the selector of a workload itself: several rules ask, and it may be as long as a request. */
+const ownProblems = memoize((selector: JsonObject) => selectorProblems(selector, "spec.selector"));
+
 /** Whether a selector of a workload is there and cannot be read. */
 export function hasUnreadableSelector(object: JsonObject): boolean {
   const selector = memberAt(object, ["spec", "selector"]);
-  return isJsonObject(selector) && selectorProblems(selector, "").length > 0;
+  return isJsonObject(selector) && ownProblems(selector).length > 0;
 }
 
 /** What is wrong with the selector of a workload, and with its template when the selector does not pick its Pods. */
@@ -183,15 +189,12 @@ export function selectorErrors(object: JsonObject, { noun, isRequired, unreadabl
     invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
   ];
   if (!isJsonObject(selector)) return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch];
-  const own = selectorProblems(selector, "spec.selector");
+  const own = ownProblems(selector);
   if (Object.keys(objectAt(selector, ["matchLabels"])).length + listAt(selector, "matchExpressions").length === 0) {
     return [...own, invalidValue("spec.selector", {}, `empty selector is invalid for ${noun}`)];
   }
   if (own.length > 0)
     return [...own, ...(isRequired ? [invalidPrinted("spec.selector", selectorInGo(selector), unreadable)] : [])];
-  const isMatching = matchesLabels(
-    labelSelectorOf(selector as LabelSelectorObject),
-    isJsonObject(labels) ? (labels as Record<string, string>) : {},
-  );
-  return isMatching ? [] : mismatch;
+  const given = isJsonObject(labels) ? (labels as Record<string, string>) : {};
+  return meetsLabelSelector(selector as LabelSelectorObject, given) ? [] : mismatch;
 }

@@ -3,6 +3,7 @@
 import { isPartDone, sorting, type Work } from "@purlin/base";
 import {
   compareUtf8,
+  isContainer,
   isJsonArray,
   isJsonObject,
   type JsonObject,
@@ -96,8 +97,6 @@ export function* orderingByName(value: JsonValue): Work<JsonValue> {
   if (isJsonArray(value)) return yield* orderingItems(value);
   return isJsonObject(value) ? yield* orderingMembers(value) : value;
 }
-
-const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
 function* orderingItems(list: readonly JsonValue[]): Work<JsonValue> {
   const items: JsonValue[] = [];

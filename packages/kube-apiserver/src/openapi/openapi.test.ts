@@ -112,7 +112,7 @@ test("a custom kind is published with its metadata, and gone with its definition
   assert.equal((await endpoint(ask("/openapi/v3/apis/example.org/v1")))?.code, 404);
 });
 
-test("only what changed is described anew", () => {
+test("only what changed is described again", () => {
   const { all, serve } = setUp();
   serve({});
   const before = all();

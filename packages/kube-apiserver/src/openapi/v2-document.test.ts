@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { finish } from "@purlin/base";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { testRequest } from "../../test/test-request.ts";
+import { testRequest } from "../../test/test-server.ts";
 import { Registry } from "../registry/registry.ts";
 import { createOpenApiEndpoint } from "./endpoint.ts";
 import { PublishedDocuments } from "./published-documents.ts";

@@ -5,9 +5,7 @@ import { test } from "node:test";
 import { conflict, type Status, StatusError, serviceUnavailable } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze } from "@purlin/kube-objects/object";
-import { podRequest } from "../../test/pod-request.ts";
-import { answerValue } from "../../test/test-request.ts";
-import { storeOf } from "../../test/test-server.ts";
+import { answerValue, podRequest, storeOf } from "../../test/test-server.ts";
 import { podResources } from "./pod-resources.ts";
 
 const podKey = "//pods/default/web";
@@ -161,7 +159,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
     code: 429,
     cause: "The disruption budget budget does not allow evicting pods currently (Held): no scale",
   },
-  "a condition that is not False says nothing": {
+  "a condition that is not False is ignored": {
     status: condition({ status: "True" }),
     code: 429,
     cause: "The disruption budget budget does not allow evicting pods currently",

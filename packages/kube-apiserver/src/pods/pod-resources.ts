@@ -152,9 +152,7 @@ function requirePreconditions(
 function withNode(pod: JsonObject, { name, binding }: Assignment, at: string): JsonObject {
   if (isDeleting(pod)) throw conflict(bindings, name, `pod ${name} is being deleted, cannot be assigned to a host`);
   const assigned = stringAt(pod, ["spec", "nodeName"]);
-  if (assigned !== "") {
-    throw conflict(bindings, name, `pod ${name} is already assigned to node ${goQuote(assigned)}`);
-  }
+  if (assigned !== "") throw conflict(bindings, name, `pod ${name} is already assigned to node ${goQuote(assigned)}`);
   if (objectsAt(pod, ["spec", "schedulingGates"]).length > 0) {
     throw conflict(bindings, name, `pod ${name} has non-empty .spec.schedulingGates`);
   }
@@ -222,7 +220,7 @@ async function evict(rest: RestRequest, client: Sender): Promise<CompleteRespons
   if (pod === undefined) throw notFound(type, name);
   const options = deleteOptionsOf(given);
   if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
-  // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the one who evicts.
+  // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the evicting one.
   await deleteEvicted(rest, { ...options, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Writable } from "node:stream";
 import { finish, type Work } from "@purlin/base";
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { printingYaml } from "@purlin/kube-objects/yaml";
@@ -52,6 +53,8 @@ export interface ApiRequest {
   audit?: RequestAudit | undefined;
   /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
+  /** Whether the connection of the client can switch to another protocol, as the request asks for. */
+  readonly isUpgradable?: boolean;
 }
 
 /** What an answer carries, made in the form its reader wants: bytes for a wire, a value inside the process. */
@@ -79,17 +82,19 @@ export interface CompleteResponse extends Answer {
   readonly payload?: Payload;
 }
 
-/** An answer that goes on: one line of JSON for each event. */
+/** An answer that continues: one line of JSON for each event. */
 export interface StreamResponse extends Answer {
   readonly kind: "stream";
   readonly contentType: string;
   readonly open: (onReady: () => void) => EventStream;
+  /** Takes what the client sends from now on, with code 101: both sides have switched to another protocol. */
+  readonly accept?: Writable;
 }
 
 /** What a request is answered with: a whole body, or a stream such as a watch. */
 export type ApiResponse = CompleteResponse | StreamResponse;
 
-/** One event of a watch, rendered once for all who want it in the same form. */
+/** One event of a watch, encoded once for all watchers of the same format. */
 export interface StreamEvent {
   /** The line, newline included, in pieces that may be shared and must not be changed. */
   parts(): readonly Uint8Array[];
@@ -168,4 +173,4 @@ export function joinedPayload(rendering: () => Work<readonly Uint8Array[]>, valu
 }
 
 /** A stream that ended before it was complete. Its client must not mistake it for a complete one. */
-export class StreamAborted extends Error {}
+export class StreamAbortedError extends Error {}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isForbidden } from "@purlin/kube-objects/errors";
-import { admin, testRequest } from "../../test/test-request.ts";
+import { admin, testRequest } from "../../test/test-server.ts";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import { impersonated } from "./impersonation.ts";

@@ -166,6 +166,7 @@ function withUser(request: ApiRequest, user: User): ApiRequest {
     user,
     ...(request.origin && { origin: request.origin }),
     audit: request.audit,
+    ...(request.isUpgradable && { isUpgradable: true }),
     get signal() {
       return request.signal;
     },

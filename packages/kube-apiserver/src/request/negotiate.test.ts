@@ -77,9 +77,7 @@ const cases: Record<string, { reason: string; accept: string | undefined; want: 
 
 for (const [name, { reason, accept, want }] of Object.entries(cases)) {
   test(`negotiate: ${name}`, () => {
-    for (let round = 0; round < 2; round += 1) {
-      assert.deepEqual(negotiate(accept), want, reason);
-    }
+    for (let round = 0; round < 2; round += 1) assert.deepEqual(negotiate(accept), want, reason);
   });
 }
 
@@ -93,9 +91,7 @@ for (const accept of ["application/vnd.kubernetes.protobuf", "text/html", "nonse
 }
 
 test("many different headers do not pile up", () => {
-  for (let i = 0; i < 1000; i += 1) {
-    assert.deepEqual(negotiate(`application/json;x=${i}`), json);
-  }
+  for (let i = 0; i < 1000; i += 1) assert.deepEqual(negotiate(`application/json;x=${i}`), json);
 });
 
 test("errors have one shape; the error lists the media types when none matches", () => {

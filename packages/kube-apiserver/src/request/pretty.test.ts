@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { badRequest } from "@purlin/kube-objects/errors";
-import { textOf } from "../../test/test-request.ts";
+import { textOf } from "../../test/test-server.ts";
 import { documentPayload } from "./api-request.ts";
 import { errorResponse, wantsPretty } from "./negotiate.ts";
 
@@ -16,7 +16,12 @@ const cases: Record<string, { reason: string; query?: string; agent?: string; wa
   Curl: { reason: "a user at a terminal", agent: "curl/8.0", want: true },
   Wget: { reason: "a user at a terminal", agent: "Wget/1.2", want: true },
   Browser: { reason: "a user at a screen", agent: "Mozilla/5.0 (X11)", want: true },
-  CurlRefuses: { reason: "what is asked counts more", query: "pretty=false", agent: "curl/8.0", want: false },
+  CurlRefuses: {
+    reason: "an explicit parameter takes precedence",
+    query: "pretty=false",
+    agent: "curl/8.0",
+    want: false,
+  },
   Inside: { reason: "only at the beginning of the name", agent: "kubectl-curl", want: false },
 };
 

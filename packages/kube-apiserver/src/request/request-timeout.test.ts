@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { textOf } from "../../test/test-request.ts";
+import { textOf } from "../../test/test-server.ts";
 import { inTime, requestTimeoutMs, tooLate } from "./request-timeout.ts";
 
 const timeoutOf = (text: string): number | undefined => requestTimeoutMs(new URLSearchParams({ timeout: text }));

@@ -17,7 +17,7 @@ import { TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf } from "../registry/registry.ts";
 import type { DecodedObject, ObjectStrategy } from "../strategy/object-strategy.ts";
-import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
+import { type DecodedBody, readRequestBody, summaryOf, UndecodableBodyError } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** Reads the body of a create or update. Throws 400 for one that cannot be understood, in terms of what was expected. */
@@ -26,14 +26,14 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
   try {
     const body = await readRequestBody(request, { takesProtobuf: !type.custom });
     if (body === undefined) {
-      throw new UndecodableBody(
+      throw new UndecodableBodyError(
         "couldn't get version/kind; json parse error: unexpected end of JSON input",
         new Uint8Array(),
       );
     }
     return body;
   } catch (error) {
-    if (!(error instanceof UndecodableBody)) throw error;
+    if (!(error instanceof UndecodableBodyError)) throw error;
     throw error.isNumber ? notHandled(rest, error) : unrecognized(rest, error.message, error.raw);
   }
 }
@@ -105,7 +105,7 @@ function notHandled({ type }: Pick<RestRequest, "type">, error: Error): StatusEr
 
 /**
  * An empty list of managedFields means to forget them, for built-in kinds, and would be lost when empty fields are left out; a list of
- * one that says nothing means the same.
+ * one without a version means the same.
  */
 export function withResetMark({ type }: RestRequest, value: JsonObject): JsonObject {
   const { managedFields } = metaOf(value);

@@ -59,7 +59,7 @@ test("a guard follows the kinds that it decides by, and no others", async () => 
   assert.ok(written.every(([key]) => key.startsWith("/x.org/uses/")));
 });
 
-test("a guard is asked with the object, the user and the policy", async () => {
+test("a guard is called with the object, the user and the policy", async () => {
   await using store = await storeOf({});
   const policies: readonly (readonly [Partial<DeleteOptions>, string])[] = [
     [{}, "Background"],

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { answerValue, type TestRequest } from "../../test/test-request.ts";
+import { answerValue, type TestRequest } from "../../test/test-server.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
@@ -72,7 +72,7 @@ const refusals: Record<string, { reason: string; query?: string; body?: JsonValu
     text: /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record/,
   },
   List: {
-    reason: "a list says nothing",
+    reason: "a list has no effect",
     body: [],
     code: 400,
     text: /cannot unmarshal array into Go value of type struct/,
@@ -155,7 +155,7 @@ const finalizers: Record<
 > = {
   Nothing: { reason: "no finalizer", want: undefined },
   Held: { reason: "a finalizer", has: ["example.org/f"], want: ["example.org/f"] },
-  Orphan: { reason: "its dependents are let go first", body: { propagationPolicy: "Orphan" }, want: ["orphan"] },
+  Orphan: { reason: "its dependents are released first", body: { propagationPolicy: "Orphan" }, want: ["orphan"] },
   Foreground: {
     reason: "its dependents go first",
     body: { propagationPolicy: "Foreground" },

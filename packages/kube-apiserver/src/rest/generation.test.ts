@@ -32,7 +32,7 @@ const cases: Record<
 > = {
   Same: { reason: "nothing changed", rule: "spec", change: {}, want: 4 },
   Spec: { reason: "the specification", rule: "spec", change: { spec: { x: 2 } }, want: 5 },
-  SpecGone: { reason: "no specification any more", rule: "spec", change: { spec: null }, want: 5 },
+  SpecGone: { reason: "specification removed", rule: "spec", change: { spec: null }, want: 5 },
   Extra: { reason: "only the specification counts", rule: "spec", change: { extra: 2 }, want: 4 },
   Annotation: {
     reason: "not for most",

@@ -23,8 +23,9 @@ export function nextGeneration(type: ResourceType, { next, old, endpoint }: Repl
 
 /** The generation after this one. Of a kind without generations it is what a client wrote: any int64. */
 export function oneMore(generation: number): number {
-  const given: number | bigint = generation;
-  return typeof given === "bigint" ? (BigInt.asIntN(64, given + 1n) as unknown as number) : given + 1;
+  const given: unknown = generation;
+  const next: unknown = typeof given === "bigint" ? BigInt.asIntN(64, given + 1n) : generation + 1;
+  return next as number;
 }
 
 function hasChanged(type: ResourceType, next: JsonObject, old: JsonObject): boolean {

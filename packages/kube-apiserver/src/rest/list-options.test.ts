@@ -61,7 +61,7 @@ const refused: Record<string, Refused> = {
     field: /unless resourceVersion is provided/,
   },
   MatchContinue: {
-    reason: "a page goes on where it was",
+    reason: "a page continues where it was",
     text: "resourceVersionMatch=Exact&resourceVersion=1&continue=x",
     field: /when continue is provided/,
   },
@@ -77,7 +77,7 @@ const refused: Record<string, Refused> = {
   },
   InitialOfList: { reason: "a list has no events", text: "sendInitialEvents=true", field: /forbidden for list/ },
   InitialWithoutMatch: {
-    reason: "from when is to be said",
+    reason: "a start is required",
     text: "sendInitialEvents=true",
     isWatch: true,
     field: /requires setting resourceVersionMatch to NotOlderThan/,

@@ -63,7 +63,7 @@ for (const [name, { token: bad, want }] of Object.entries(refusals)) {
   });
 }
 
-test("an expired token carries one that goes on without the promise of one state", () => {
+test("an expired token carries one that continues without the promise of one state", () => {
   const { status } = continueExpired("ns/name");
   assert.deepEqual([status.code, status.reason], [410, "Expired"]);
   assert.deepEqual(decodeContinue(status.metadata.continue ?? ""), { revision: -1, after: "ns/name" });

@@ -5,7 +5,7 @@ import { finish } from "@purlin/base";
 import { startTestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import fc from "fast-check";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../../test/test-server.ts";
 import { objectCodec, preparedStoredForm, prepareStoredForm } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
 

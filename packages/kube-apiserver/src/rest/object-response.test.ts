@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
-import { testRequest } from "../../test/test-request.ts";
+import { testRequest } from "../../test/test-server.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import { isPlain, negotiateForm } from "./object-response.ts";
 
@@ -57,7 +57,11 @@ test("how much of each object a table has can be chosen, and nothing else", () =
   }
   assert.equal(form(as("Table"), "?includeObject=").include, "Metadata");
   assert.throws(() => form(as("Table"), "?includeObject=All"), /must be 'Metadata', 'Object', 'None', or empty/);
-  assert.equal(form("application/json", "?includeObject=All").include, "Metadata", "who wants no table is not asked");
+  assert.equal(
+    form("application/json", "?includeObject=All").include,
+    "Metadata",
+    "no table is made for clients that request none",
+  );
 });
 
 const lists: Record<string, ResourceType> = {

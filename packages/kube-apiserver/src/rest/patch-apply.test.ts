@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server-side apply end to end: who owns what, who is refused, and in which words.
+// Server-side apply end to end: owners of fields, conflicts, and the messages.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";
@@ -61,11 +60,11 @@ test("two managers share an object, and neither takes away what the other wants"
   assert.deepEqual(
     ownersOf(without).map(({ manager, operation, fieldsV1 }) => [manager, operation, fieldsV1]),
     [["paint", "Apply", { "f:spec": { "f:color": {} } }]],
-    "who wants nothing owns nothing",
+    "an empty apply owns nothing",
   );
 });
 
-test("what two managers want alike stays until both let go of it", async () => {
+test("a field that two managers own stays until both release it", async () => {
   const name = fresh();
   await apply(name, "one", { spec: { color: "blue" } });
   assert.equal((await apply(name, "two", { spec: { color: "blue" } })).code, 200, "the same value does not conflict");

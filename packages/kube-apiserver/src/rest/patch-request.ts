@@ -29,10 +29,10 @@ import {
 } from "@purlin/kube-objects/patch";
 import type { ApiRequest } from "../request/api-request.ts";
 import { requireFewValues, unsupportedPatchType } from "../request/plain-refusals.ts";
+import { readingYaml, type YamlReading } from "../request/yaml-body.ts";
 import { countParts } from "./object-codec.ts";
 import { contentTypeOf } from "./request-body.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
-import { readingYaml, type YamlReading } from "./yaml-body.ts";
 
 const jsonPatch = "application/json-patch+json";
 const mergePatch = "application/merge-patch+json";

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findStatusError } from "@purlin/kube-objects/errors";
-import { testRequest } from "../../test/test-request.ts";
+import { testRequest } from "../../test/test-server.ts";
 import {
   contentTypeOf,
   type DecodedBody,
   decodeBytes,
   readRequestBody,
   summaryOf,
-  UndecodableBody,
+  UndecodableBodyError,
 } from "./request-body.ts";
 
 const typed = (type: string): { headers: Record<string, string> } => ({ headers: { "content-type": type } });
@@ -101,7 +101,7 @@ const undecodable: readonly (readonly [string, string, string, string, boolean])
 for (const [name, type, text, message, isNumber] of undecodable) {
   test(`a body cannot be decoded: ${name}`, async () => {
     await assert.rejects(read(type, text), (error: Error) => {
-      assert.ok(error instanceof UndecodableBody, String(error));
+      assert.ok(error instanceof UndecodableBodyError, String(error));
       assert.deepEqual([error.message, error.isNumber], [message, isNumber]);
       assert.equal(Buffer.from(error.raw).toString(), text);
       return true;
@@ -112,7 +112,7 @@ for (const [name, type, text, message, isNumber] of undecodable) {
 
 test("YAML that cannot be read is undecodable, without the words for patches", async () => {
   await assert.rejects(read("application/yaml", "a: [1"), (error: Error) => {
-    assert.ok(error instanceof UndecodableBody);
+    assert.ok(error instanceof UndecodableBodyError);
     assert.match(error.message, /^yaml: /);
     return true;
   });

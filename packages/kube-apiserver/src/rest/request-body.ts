@@ -12,7 +12,7 @@ import {
 import { decodeProtobuf, ProtobufError } from "@purlin/kube-objects/typed";
 import type { ApiRequest } from "../request/api-request.ts";
 import { requireFewValues } from "../request/plain-refusals.ts";
-import { readingYaml, type YamlReading } from "./yaml-body.ts";
+import { readingYaml, type YamlReading } from "../request/yaml-body.ts";
 
 /** What a body says. */
 export interface DecodedBody {
@@ -35,7 +35,7 @@ const acceptedTypes: readonly string[] = [jsonType, yamlType, protobufType];
 /** JSON may not begin with a byte order mark, YAML may: the mark is kept here. */
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** What the request says its body is, without parameters; JSON when it says nothing. */
+/** The media type of the body without parameters; JSON when there is none. */
 export function contentTypeOf(request: ApiRequest): string {
   const [type = ""] = (request.headers["content-type"] ?? "").split(";", 1);
   return type.trim().toLowerCase() || jsonType;
@@ -71,7 +71,7 @@ const summaryBytes = 30;
 const openingBrace = 0x7b;
 
 /** A body that is not what it says, with its beginning; or, if it `isNumber`, one with a number that nothing can hold. */
-export class UndecodableBody extends Error {
+export class UndecodableBodyError extends Error {
   readonly raw: Uint8Array;
   readonly isNumber: boolean;
 
@@ -104,10 +104,10 @@ function* fromJson(text: string, bytes: Uint8Array): Work<JsonReading> {
     return yield* parsingJsonStrict(text, requireFewValues);
   } catch (error) {
     if (error instanceof JsonSyntaxError && error.message.startsWith("json: cannot unmarshal number ")) {
-      throw new UndecodableBody(error.message, bytes, { isNumber: true });
+      throw new UndecodableBodyError(error.message, bytes, { isNumber: true });
     }
     if (error instanceof JsonSyntaxError) {
-      throw new UndecodableBody(`couldn't get version/kind; json parse error: ${error.message}`, bytes);
+      throw new UndecodableBodyError(`couldn't get version/kind; json parse error: ${error.message}`, bytes);
     }
     throw error;
   }
@@ -117,11 +117,13 @@ function* fromYaml(text: string, bytes: Uint8Array): Work<YamlReading> {
   try {
     return yield* readingYaml(text);
   } catch (error) {
-    throw isBadRequest(error) ? new UndecodableBody((error as Error).message.replace(converting, ""), bytes) : error;
+    throw isBadRequest(error)
+      ? new UndecodableBodyError((error as Error).message.replace(converting, ""), bytes)
+      : error;
   }
 }
 
-/** What is said about patches and not about bodies. */
+/** Texts for patches that bodies do not have. */
 const converting = /^error converting YAML to JSON: /;
 
 function fromProtobuf(bytes: Uint8Array): JsonValue {
@@ -130,6 +132,6 @@ function fromProtobuf(bytes: Uint8Array): JsonValue {
     if (decoded.known) return decoded.object;
     return { apiVersion: decoded.apiVersion, kind: decoded.kind };
   } catch (error) {
-    throw error instanceof ProtobufError ? new UndecodableBody(error.message, bytes) : error;
+    throw error instanceof ProtobufError ? new UndecodableBodyError(error.message, bytes) : error;
   }
 }

@@ -27,7 +27,7 @@ for (const [name, { reason, text, want, why }] of Object.entries(versions)) {
   });
 }
 
-test("who wants a state that comes waits for it, and who leaves waits no longer", async () => {
+test("a read at a future resource version waits for it, and an aborted read stops waiting", async () => {
   await using store = openNotes();
   const never = new AbortController().signal;
   await waitForRevision(store, store.revision, never);

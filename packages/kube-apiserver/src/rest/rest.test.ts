@@ -5,7 +5,7 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
 import { serverDirectory } from "../../test/store/temp-store.ts";
-import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-request.ts";
+import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-server.ts";
 import type { ApiResponse, CompleteResponse } from "../request/api-request.ts";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
 
@@ -72,7 +72,7 @@ const refusals: Record<string, Refusal> = {
     code: 404,
     text: /^configmaps "none" not found$/,
   },
-  NoNamespace: {
+  NoNamespaceError: {
     reason: "the namespace is missing",
     url: "/../nowhere/configmaps",
     options: post({ metadata: { name: "a" } }),
@@ -442,7 +442,7 @@ test("items of built-in lists carry no type on the wire", async () => {
   assert.deepEqual(empty.items, []);
 });
 
-test("objects are shown as tables and as metadata to those who want it so", async () => {
+test("objects are returned as tables and as metadata on request", async () => {
   const path = `${await inNamespace()}/configmaps`;
   await send(path, post({ metadata: { name: "a" }, data: { x: "1" } }));
   const table = (await body(path, {

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { Status } from "@purlin/kube-objects/errors";
 import { serverDirectory } from "../../test/store/temp-store.ts";
-import { answerValue, type TestRequest, testRequest } from "../../test/test-request.ts";
+import { answerValue, type TestRequest, testRequest } from "../../test/test-server.ts";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
 
 const root = "/api/v1/namespaces/default";

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";
@@ -31,7 +30,7 @@ const widget = (metadata: JsonObject): JsonObject => ({ apiVersion: "example.org
 
 const refusals: Record<string, { reason: string; url: string; body: JsonObject; code: number; text: RegExp }> = {
   NoName: {
-    reason: "the path says what is meant, the body who it is",
+    reason: "the path names the resource, the body the object",
     url: `${configMaps}/x`,
     body: { metadata: {} },
     code: 400,
@@ -66,7 +65,7 @@ const refusals: Record<string, { reason: string; url: string; body: JsonObject; 
     text: /Key: \/registry\/example.org\/widgets\/default\/x, /,
   },
   NoVersion: {
-    reason: "custom objects are replaced by who has seen them",
+    reason: "an update of a custom object needs its resource version",
     url: `${widgets}/x`,
     body: widget({ name: "x" }),
     code: 422,

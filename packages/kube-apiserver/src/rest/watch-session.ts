@@ -11,7 +11,7 @@ import { objectEvent, type WatchRenderer } from "./watch-renderer.ts";
 export interface InitialState {
   readonly entries: readonly Entry<JsonObject>[];
   readonly revision: number;
-  /** Whether a bookmark tells where it ends. */
+  /** Whether a bookmark marks its end. */
   readonly announcesEnd: boolean;
 }
 
@@ -82,9 +82,7 @@ export class WatchSession implements EventStream {
     this.#initial = undefined;
     this.#converted = [];
     this.#watch.close();
-    for (const timer of this.#timers) {
-      clearTimeout(timer);
-    }
+    for (const timer of this.#timers) clearTimeout(timer);
     this.#onClose(this);
   }
 

@@ -30,9 +30,7 @@ test("changes come in order, deletions with what was last there at the version o
 
 test("a watch without a version, or from 0, begins with what is there, by name", async () => {
   await using server = await startTestServer();
-  for (const name of ["b", "a", "c"]) {
-    await server.post(path, configMap(name));
-  }
+  for (const name of ["b", "a", "c"]) await server.post(path, configMap(name));
   for (const query of ["", "&resourceVersion=0"]) {
     const watch = await server.watch(`${path}?watch=true${query}`);
     await server.post(path, { metadata: { generateName: "new-" } });
@@ -99,9 +97,7 @@ test("a version that history has forgotten is answered with one error and the en
 test("a watcher that is too slow for the history gets an error", async () => {
   await using server = await startTestServer({ history: { maxChanges: 20, keepChanges: 5, keepMs: 0 } });
   const watch = await server.watch(`${path}?watch=true&resourceVersion=${await listVersion(server)}`);
-  for (let i = 0; i < 40; i += 1) {
-    await server.post(path, { metadata: { generateName: "x-" } });
-  }
+  for (let i = 0; i < 40; i += 1) await server.post(path, { metadata: { generateName: "x-" } });
   const event = await watch.next();
   assert.deepEqual([event?.type, event?.object["code"]], ["ERROR", 410]);
   assert.equal(await watch.next(), undefined);

@@ -5,8 +5,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { textOf } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { definitionsPath, textOf, widgetCrd } from "../../test/test-server.ts";
 import { warningHeaders } from "../http/write-complete.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { testRequest } from "../../test/test-request.ts";
+import { testRequest } from "../../test/test-server.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RestRequest } from "./rest-context.ts";
 import {

@@ -21,14 +21,14 @@ import { metaOf } from "../objects/object-meta.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
 import { readBoolean, readInteger } from "./list-options.ts";
-import { type DecodedBody, readRequestBody, UndecodableBody } from "./request-body.ts";
+import { type DecodedBody, readRequestBody, UndecodableBodyError } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** How a write is to be made. */
 export interface WriteOptions {
   /** Everything but storing. */
   readonly dryRun: boolean;
-  /** Who is recorded as the manager of what changes. */
+  /** The field manager of the changed fields. */
   readonly manager: string;
   /** What is done about fields a type does not have. */
   readonly fieldValidation: FieldValidation;
@@ -90,7 +90,7 @@ export function writeWarnings(
   return type.custom ? finalizerWarnings(object, old) : strategy.validator.warnings({ object, old, endpoint });
 }
 
-/** What validation itself has to say, whether or not the object is valid: what an update of a custom object left wrong. */
+/** Warnings of validation, whether or not the object is valid: what an update of a custom object left wrong. */
 export function validationWarnings({ strategy, type }: RestRequest, change: ObjectChange): readonly string[] {
   return type.custom ? strategy.validator.warnings(change) : [];
 }
@@ -163,7 +163,7 @@ async function readOptionsBody({ request }: RestRequest): Promise<DecodedBody | 
   try {
     return await readRequestBody(request, { takesProtobuf: true });
   } catch (error) {
-    throw error instanceof UndecodableBody ? badRequest(error.message, error) : error;
+    throw error instanceof UndecodableBodyError ? badRequest(error.message, error) : error;
   }
 }
 

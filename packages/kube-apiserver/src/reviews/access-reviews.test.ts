@@ -273,7 +273,7 @@ test("a token that is not known is answered with an error, a review without one 
   assert.throws(() => token(""), { message: "token is required for TokenReview in authentication", code: 400 });
 });
 
-test("a user can ask who it is", () => {
+test("a user can review itself", () => {
   const reviews = authenticationReviews(() => []);
   const review = { kind: "SelfSubjectReview", metadata: { name: "x" } };
   const user = { ...jane, uid: "7" };

@@ -11,7 +11,7 @@ import {
   invalidValue,
   requiredValue,
 } from "@purlin/kube-objects/errors";
-import { goJson, goQuote, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
+import { goJson, goQuotedList, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { parseFieldSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
@@ -326,7 +326,7 @@ function tokenStatus(spec: JsonObject, authenticators: readonly TokenAuthenticat
   const audiences = target.filter((audience) => known.has(audience));
   if (audiences.length > 0) return { authenticated: true, user: userInfo(authenticated(user)), audiences };
   if (named === undefined) return { user: {}, error: invalidToken };
-  const problem = `token audiences ${quoted(named)} is invalid for the target audiences ${quoted(target)}`;
+  const problem = `token audiences ${goQuotedList(named)} is invalid for the target audiences ${goQuotedList(target)}`;
   return { user: {}, error: `[${invalidToken}, ${problem}]` };
 }
 
@@ -342,11 +342,6 @@ function firstBearer(
     if (user !== undefined) return user;
   }
   return undefined;
-}
-
-/** As Go prints a list with %q. */
-function quoted(texts: readonly string[]): string {
-  return `[${texts.map(goQuote).join(" ")}]`;
 }
 
 function userInfo({ name, uid, groups, extra }: User): JsonObject {

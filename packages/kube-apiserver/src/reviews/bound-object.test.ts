@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
+import { answerValue } from "../../test/test-server.ts";
 
 const namespacePath = "/api/v1/namespaces/default";
 let server: TestServer;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
+import { answerValue } from "../../test/test-server.ts";
 import type { User } from "../auth/user.ts";
 
 let server: TestServer;
@@ -28,7 +28,7 @@ const rules = "authorization.k8s.io SelfSubjectRulesReview selfsubjectrulesrevie
 const access = "authorization.k8s.io SelfSubjectAccessReview selfsubjectaccessreviews";
 const tokenReview = "authentication.k8s.io TokenReview tokenreviews";
 
-test("an authenticated user may ask who they are", async () => {
+test("an authenticated user may review itself", async () => {
   const [code, { metadata, status }] = await ask(whoami, undefined, eve);
   assert.equal(code, 201);
   assert.deepEqual(Object.keys(metadata as JsonObject), ["creationTimestamp"], "an answer has no managed fields");

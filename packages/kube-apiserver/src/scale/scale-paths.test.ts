@@ -32,7 +32,7 @@ const states: Record<string, { reason: string; version: string; object: JsonObje
     want: { wanted: 3, current: 2, selector: "app=a" },
   },
   Nothing: {
-    reason: "it says nothing yet",
+    reason: "it is empty",
     version: "v1",
     object: {},
     want: { wanted: undefined, current: 0, selector: "" },

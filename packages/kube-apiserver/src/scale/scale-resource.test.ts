@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { answerValue } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
 
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue, textOf } from "../../test/test-request.ts";
+import { answerValue, textOf } from "../../test/test-server.ts";
 
 const services = "/apis/apiregistration.k8s.io/v1/apiservices";
 const group = "odd.example.com";
@@ -114,14 +114,14 @@ const oddities: Readonly<
 };
 
 for (const [what, { by, want, query }] of Object.entries(oddities)) {
-  test(`a backend that ${what} gives an error, and the server goes on`, async () => {
+  test(`a backend that ${what} gives an error, and the server continues`, async () => {
     respond = by;
     assert.match((await ask(objects, query)).join(" "), want);
     assert.equal((await server.send("/api/v1/namespaces/default")).code, 200);
   });
 }
 
-test("a request to upgrade the connection is refused with the reason", async () => {
+test("a request to upgrade the connection that did not come over one is refused with the reason", async () => {
   let isAsked = false;
   respond = (_, response) => {
     isAsked = true;
@@ -130,7 +130,7 @@ test("a request to upgrade the connection is refused with the reason", async () 
   const headers = { connection: "keep-alive, Upgrade", upgrade: "SPDY/3.1" };
   const response = await server.send(objects, { headers });
   const { message } = answerValue(response) as { readonly message?: string };
-  const text = "cannot upgrade the connection to SPDY/3.1: this API server passes only plain requests on";
+  const text = "cannot upgrade the connection to SPDY/3.1: the request did not come over HTTP/1.1";
   assert.deepEqual([response.code, message, isAsked], [400, text, false]);
   assert.equal((await server.send(objects, { headers: { connection: "keep-alive" } })).code, 200);
 });

@@ -49,7 +49,7 @@ const checkEveryMs = 30_000;
 const firstRetryMs = 1_000;
 const remotePath = /^(?:\/openapi\/v3)?\/apis\/([^/]+)\/([^/]+)((?:\/[^/]+)*)\/?$/;
 
-/** Knows the APIs of other servers, checks whether these are available, and passes requests on to them. Without any, it costs nothing. */
+/** Tracks the APIs of other servers, checks whether these are available, and passes requests on to them. Without any, it costs nothing. */
 export class Aggregator {
   /** Increases with every change of what clients see. */
   generation = 0;
@@ -84,14 +84,24 @@ export class Aggregator {
 
   /** The response to a request for an API of another server; undefined for all other requests. */
   answer(request: ApiRequest, target: RequestTarget): ApiResponse | Promise<ApiResponse> | undefined {
-    if (this.#states.size === 0) return undefined;
-    const [, group = "", version = "", rest = ""] = remotePath.exec(request.path) ?? [];
-    const state = [...this.#states.values()].find(({ remote }) => remote.group === group && remote.version === version);
-    // A backend might resolve dots to a path that the user may not use.
-    if (state === undefined || /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(rest)) return undefined;
+    const state = this.#stateFor(request.path);
+    if (state === undefined) return undefined;
     if (!state.isAvailable) return unavailable();
     const { backends } = this.#options;
     return forward(request, { remote: state.remote, backends, isWatch: target.verb === "watch" });
+  }
+
+  /** Whether requests for a path are passed on to another server. */
+  serves(path: string): boolean {
+    return this.#stateFor(path) !== undefined;
+  }
+
+  #stateFor(path: string): RemoteState | undefined {
+    if (this.#states.size === 0) return undefined;
+    const [, group = "", version = "", rest = ""] = remotePath.exec(path) ?? [];
+    // A backend might resolve dots to a path that the user may not use.
+    if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(rest)) return undefined;
+    return [...this.#states.values()].find(({ remote }) => remote.group === group && remote.version === version);
   }
 
   async #reconcile(key: string): Promise<void> {
@@ -116,9 +126,7 @@ export class Aggregator {
 
   #stateOf(key: string, object: JsonObject, remote: RemoteApi): RemoteState {
     const known = this.#states.get(key);
-    if (known !== undefined && isDeepStrictEqual(known.remote, remote)) {
-      return known;
-    }
+    if (known !== undefined && isDeepStrictEqual(known.remote, remote)) return known;
     clearTimeout(known?.timer);
     const isAvailable = stringAt(availableCondition(object) ?? {}, ["status"]) === "True";
     const state = { remote, isAvailable, documents: noDocuments, failures: 0, readAt: undefined, timer: undefined };

@@ -5,7 +5,7 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { tempDirectory } from "../../test/store/temp-store.ts";
 import { connectClient } from "../../test/test-client.ts";
-import { answerValue, testRequest } from "../../test/test-request.ts";
+import { answerValue, testRequest } from "../../test/test-server.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { startApiServer } from "./api-server.ts";
 

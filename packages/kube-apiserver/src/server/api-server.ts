@@ -6,7 +6,7 @@ import { type AuditOptions, type BeginAudit, createAudit } from "../audit/audit.
 import type { Authorization, Authorizer } from "../auth/authorizer.ts";
 import type { TokenAuthenticator } from "../auth/user.ts";
 import { type Listener, listen } from "../http/listener.ts";
-import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
+import { type InFlightLimits, RequestsInFlight, upgradedConnections } from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
 import type { DeleteGuard } from "../rest/delete-guard.ts";
 import { objectCodec } from "../rest/object-codec.ts";
@@ -17,7 +17,7 @@ import { writeSnapshot } from "../store/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { KindSource } from "../strategy/kind-rules.ts";
 import type { ServiceAddress } from "../webhooks/webhook-client.ts";
-import { bootstrap } from "./bootstrap.ts";
+import { bootstrapNamespaces, bootstrapObjects, bootstrapRoles } from "./bootstrap.ts";
 import { frontProxyClients, publishAuthorities, renewInTime } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler, OnDenied } from "./handler.ts";
@@ -54,6 +54,8 @@ export interface ApiServerOptions {
   readonly eventTtlSeconds?: number;
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
   readonly webhookTargets?: ReadonlyMap<string, ServiceAddress>;
+  /** Names of the admission plugins to run, out of `pluginNames`. Default: `defaultPlugins`. NamespaceLifecycle always runs. */
+  readonly admissionPlugins?: readonly string[];
   /** How many requests one user may have under way over HTTPS. */
   readonly inFlightLimits?: InFlightLimits;
   /** Called with unexpected errors. */
@@ -69,7 +71,7 @@ export interface ApiServerOptions {
   /** Replace certificates and keys that are damaged. Default: refuse to start, and say what is damaged. */
   readonly repairCertificates?: boolean;
   /**
-   * Serve what is in a data directory that cannot be written: reads and watches go on, every write is refused. Default: refuse to start
+   * Serve what is in a data directory that cannot be written: reads and watches continue, every write is refused. Default: refuse to start
    * on one.
    */
   readonly servesReadOnly?: boolean;
@@ -93,6 +95,11 @@ export interface ApiServer extends AsyncDisposable {
   readonly certificates: ServingCertificates;
   /** Nothing can be written, for as long as it runs: the data directory was read-only when it started. */
   readonly isReadOnly: boolean;
+  /**
+   * Resolves when the roles that every cluster has are stored and the controllers of the server run. On a new data directory the server
+   * answers before that; requests that depend on roles wait. Rejects when the roles cannot be stored: close the server.
+   */
+  readonly bootstrapped: Promise<void>;
   /** Serves HTTPS. */
   listen(options?: { readonly host?: string; readonly port?: number }): Promise<ApiListener>;
   /** Forgets all history up to now. */
@@ -109,6 +116,8 @@ export interface ApiListener {
 }
 
 const closeGraceMs = 5000;
+/** As of etcd: the first write is the second revision. */
+const revisionOfNewStore = 1;
 
 /** Starts an API server on its data directory. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
@@ -134,6 +143,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 class RunningServer implements ApiServer {
   readonly handle: Handler;
   readonly isReadOnly: boolean;
+  bootstrapped: Promise<void> = Promise.resolve();
   certificates: ServingCertificates;
   readonly #options: ApiServerOptions;
   readonly #store: Store<JsonObject>;
@@ -141,6 +151,7 @@ class RunningServer implements ApiServer {
   readonly #controllers: Controllers;
   readonly #audit: BeginAudit | undefined;
   readonly #inFlight: RequestsInFlight;
+  readonly #upgraded: RequestsInFlight;
   readonly #listeners: Listener[] = [];
   #stopRenewing = (): void => {};
 
@@ -167,23 +178,39 @@ class RunningServer implements ApiServer {
     });
     this.handle = this.#core.handle;
     this.#inFlight = new RequestsInFlight(options.inFlightLimits);
+    this.#upgraded = upgradedConnections(options.inFlightLimits);
     this.#controllers = createControllers(this.#core, store, options.onControllerError ?? (() => {}));
   }
 
   /** Serves what was there before, makes what every cluster has, and begins to look after it all. */
   async start(): Promise<void> {
-    this.#core.crds.start();
-    this.#core.lifecycle.areKindsServed = true;
+    const { lifecycle, crds } = this.#core;
+    const isNew = this.#store.revision <= revisionOfNewStore;
+    crds.start();
+    lifecycle.areKindsServed = true;
     if (this.isReadOnly) {
       // What there is to make and to look after would have to be written.
-      this.#core.lifecycle.isBootstrapped = true;
+      lifecycle.isBootstrapped = true;
       return;
     }
-    await bootstrap({ ...this.#core, store: this.#store });
-    await publishAuthorities(this.#core, this.#store, this.certificates);
+    const cluster = { ...this.#core, store: this.#store };
+    await bootstrapNamespaces(cluster);
+    // One write to the disk for both.
+    await Promise.all([bootstrapObjects(cluster), publishAuthorities(this.#core, this.#store, this.certificates)]);
+    this.#stopRenewing = this.#renewInTime();
+    this.bootstrapped = this.#complete();
+    // Stored policies and webhooks decide about requests only after the roles are there. A new store has none.
+    if (!isNew) return await this.bootstrapped;
+    const settled = this.bootstrapped.catch(() => {});
+    lifecycle.bootstrapping = settled.then(() => {
+      lifecycle.bootstrapping = undefined;
+    });
+  }
+
+  async #complete(): Promise<void> {
+    await bootstrapRoles({ ...this.#core, store: this.#store });
     this.#core.lifecycle.isBootstrapped = true;
     this.#controllers.start();
-    this.#stopRenewing = this.#renewInTime();
   }
 
   async listen({ host, port }: { readonly host?: string; readonly port?: number } = {}): Promise<ApiListener> {
@@ -193,6 +220,7 @@ class RunningServer implements ApiServer {
       tokens: this.#core.tokens,
       handle: this.handle,
       inFlight: this.#inFlight,
+      upgraded: this.#upgraded,
       audit: this.#audit,
       ...(onUnexpected && { onUnexpected }),
     };
@@ -202,6 +230,7 @@ class RunningServer implements ApiServer {
       ...server,
       clientAuthorityPem: authority.certPem,
       onExchange: (exchange) => void serveExchange(exchange, front),
+      isUpgradable: (url) => this.#core.aggregator.serves(url.split("?", 1)[0] ?? ""),
     });
     this.#listeners.push(listener);
     const url = `https://${addressOf(listener)}`;
@@ -221,6 +250,7 @@ class RunningServer implements ApiServer {
 
   async close(): Promise<void> {
     this.#core.lifecycle.isStopping = true;
+    await this.bootstrapped.catch(() => {});
     this.#stopRenewing();
     this.#controllers.stop();
     await this.#core.crds.stop();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../../test/test-server.ts";
 
 const apiServicesPath = "/apis/apiregistration.k8s.io/v1/apiservices";
 

@@ -26,9 +26,7 @@ async function settled(server: TestServer): Promise<void> {
     const accounts = await names(server, "/api/v1/serviceaccounts");
     return (rules ?? []).length === 29 && accounts.length === 4 && (await names(server, apiServices)).length === 21;
   };
-  while (!(await isWhole())) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  while (!(await isWhole())) await new Promise((resolve) => setImmediate(resolve));
 }
 
 test("a new cluster has what every cluster has", async () => {
@@ -105,6 +103,60 @@ test("a start gives bootstrap roles and bindings what they lack, unless their an
   assert.equal((await server.body(`${bindings}/system:discovery`))["subjects"], undefined);
   const { roleRef } = (await server.body(`${bindings}/system:monitoring`)) as { readonly roleRef: JsonObject };
   assert.equal(roleRef["name"], "system:monitoring", "a binding of another role is created again");
+});
+
+const asUser = (name: string) => ({ user: { name, groups: ["system:authenticated"] } });
+
+test("a new server answers the operator before its roles are stored; requests that depend on roles wait", async () => {
+  const done: string[] = [];
+  await using server = await startTestServer({ directory: tempDirectory() });
+  const note = async <T>(what: string, response: Promise<T>): Promise<T> => {
+    const value = await response;
+    done.push(what);
+    return value;
+  };
+  const impersonating = { headers: { "impersonate-user": "jane" } };
+  const spec = { nonResourceAttributes: { path: "/api", verb: "get" }, user: "jane", groups: ["system:authenticated"] };
+  const review = { method: "POST", body: { spec } };
+  const [, user, impersonated, listed, reviewed, ready] = await Promise.all([
+    server.server.bootstrapped.then(() => done.push("roles")),
+    note("user", server.send("/api", asUser("jane"))),
+    note("impersonated", server.send("/api", impersonating)),
+    note("list", names(server, roles)),
+    note("review", server.body("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)),
+    note("ready", server.send("/readyz")),
+    note("write", server.post("/api/v1/namespaces/default/configmaps", { metadata: { name: "first" } })),
+  ]);
+  assert.deepEqual(done.slice(0, 2), ["write", "roles"]);
+  assert.deepEqual([user.code, impersonated.code, ready.code], [200, 200, 200]);
+  assert.ok(listed.includes("view") && listed.includes("system:public-info-viewer"), listed.join());
+  assert.equal((reviewed["status"] as JsonObject)["allowed"], true);
+});
+
+test("a start on existing data resolves after its roles are stored", async () => {
+  const directory = tempDirectory();
+  {
+    await using server = await startTestServer({ directory });
+    await settled(server);
+    await server.delete(`${roles}/system:monitoring`);
+  }
+  await using server = await startTestServer({ directory });
+  // Read before any other turn of the event loop.
+  const found = server.send(`${roles}/system:monitoring`);
+  let isBootstrapped = false;
+  void server.server.bootstrapped.then(() => {
+    isBootstrapped = true;
+  });
+  await Promise.resolve();
+  assert.ok(isBootstrapped);
+  assert.equal((await found).code, 200);
+});
+
+test("a server that is closed while its roles are stored ends in order", async () => {
+  const directory = tempDirectory();
+  await (await startTestServer({ directory })).server.close();
+  await using server = await startTestServer({ directory });
+  await settled(server);
 });
 
 test("every served version has an APIService", async () => {

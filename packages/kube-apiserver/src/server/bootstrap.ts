@@ -14,15 +14,41 @@ interface BootstrapOptions {
   readonly store: Store<JsonObject>;
 }
 
-/** Creates missing objects that every cluster has, and completes those that exist. When all is there, a start writes nothing. */
-export async function bootstrap(options: BootstrapOptions): Promise<void> {
-  const isNamespace = ({ type }: KindDefinition): boolean => type.resource === "namespaces" && type.group === "";
-  // Namespaces first: other objects are created in them.
-  for (const kinds of [options.kinds.filter(isNamespace), options.kinds.filter((kind) => !isNamespace(kind))]) {
-    await Promise.all(
-      kinds.flatMap((kind) => (kind.initialObjects ?? []).map((object) => ensure(options, kind, object))),
-    );
+/**
+ * Creates missing namespaces that every cluster has, and completes those that exist. When all is there, a start writes nothing. Other
+ * objects are created in these namespaces.
+ */
+export async function bootstrapNamespaces(options: BootstrapOptions): Promise<void> {
+  await ensureAll(options, initialObjects(options.kinds.filter(isNamespace)));
+}
+
+/** Does the same for all other objects but roles and their bindings. */
+export async function bootstrapObjects(options: BootstrapOptions): Promise<void> {
+  await ensureAll(options, initialObjects(options.kinds.filter((kind) => !isNamespace(kind) && !isRole(kind))));
+}
+
+/** Stored together. The server listens and answers in between: the roles are more than a hundred. */
+const rolesAtOnce = 4;
+
+/** Does the same for roles and their bindings. */
+export async function bootstrapRoles(options: BootstrapOptions): Promise<void> {
+  const roles = initialObjects(options.kinds.filter(isRole));
+  for (let done = 0; done < roles.length; done += rolesAtOnce) {
+    await ensureAll(options, roles.slice(done, done + rolesAtOnce));
   }
+}
+
+const isNamespace = ({ type }: KindDefinition): boolean => type.resource === "namespaces" && type.group === "";
+const isRole = ({ type }: KindDefinition): boolean => type.group === "rbac.authorization.k8s.io";
+
+type InitialObject = readonly [KindDefinition, JsonObject];
+
+function initialObjects(kinds: readonly KindDefinition[]): InitialObject[] {
+  return kinds.flatMap((kind) => (kind.initialObjects ?? []).map((object) => [kind, object] as const));
+}
+
+async function ensureAll(options: BootstrapOptions, objects: readonly InitialObject[]): Promise<void> {
+  await Promise.all(objects.map(([kind, object]) => ensure(options, kind, object)));
 }
 
 async function ensure(

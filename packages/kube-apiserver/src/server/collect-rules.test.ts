@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { type CollectedRules, collectRules } from "./controllers.ts";
+import { type CollectedRules, collectingRules } from "./controllers.ts";
 
 const verb = (name: string): JsonObject => ({ apiGroups: [""], resources: ["pods"], verbs: [name] });
 const labelled = (label: string | undefined): JsonObject =>
@@ -88,11 +89,31 @@ const cases: Record<string, { reason: string; roles: JsonObject[]; want: Record<
 for (const [name, { reason, roles, want }] of Object.entries(cases)) {
   test(`the rules of roles made of others: ${name}`, () => {
     const verbsOf = ({ rules }: CollectedRules): unknown[] => rules.map((rule) => (rule["verbs"] as string[])[0]);
-    assert.deepEqual(Object.fromEntries(collectRules(roles).map((one) => [one.name, verbsOf(one)])), want, reason);
+    assert.deepEqual(
+      Object.fromEntries(finish(collectingRules(roles)).map((one) => [one.name, verbsOf(one)])),
+      want,
+      reason,
+    );
   });
 }
 
 test("roles that take each other's rules away in a circle end after as many looks as there are roles", () => {
   const roles = [0, 1, 2].map((at) => whole(`r${at}`, [`l${at}`], { label: `l${(at + 1) % 3}`, has: [`v${at}`] }));
-  assert.ok(collectRules(roles).length <= 3);
+  assert.ok(finish(collectingRules(roles)).length <= 3);
+});
+
+test("very many selectors and rules are read in parts", () => {
+  const selectors = Array.from({ length: 20_000 }, (_, index) => ({ matchLabels: { [`l${index % 1_000}`]: "true" } }));
+  const many = Array.from({ length: 10_000 }, (_, index) => verb(`v${index}`));
+  const roles: JsonObject[] = [
+    { metadata: { name: "all" }, aggregationRule: { clusterRoleSelectors: [...selectors, {}] } },
+    { metadata: { name: "large", ...labelled("l7") }, rules: many },
+    ...Array.from({ length: 20 }, (_, index) => part(`p${index}`, ["get"])),
+  ];
+  const work = collectingRules(roles);
+  let parts = 0;
+  let step = work.next();
+  for (; !step.done; step = work.next()) parts++;
+  assert.deepEqual(step.value, [{ name: "all", rules: [...many, verb("get")] }]);
+  assert.ok(parts > 1_000, `${parts} parts`);
 });

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
-import { answerValue } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
 
 const meta = (object: JsonObject): Record<string, never> => object["metadata"] as unknown as Record<string, never>;
 const isGone = ({ code }: { readonly code: number }): boolean => code === 404;
@@ -49,7 +48,7 @@ test("a namespace goes after what is in it, says what holds it, and takes nothin
   await server.until(path, isGone);
 });
 
-test("the phase of a namespace follows from its deletion, and need not be said", async () => {
+test("the phase of a namespace follows from its deletion, and can be left out", async () => {
   await using server = await startTestServer();
   const path = await withNamespace(server, "a");
   const put = async (status?: JsonObject): Promise<[number, unknown]> => {
@@ -191,7 +190,11 @@ test("reviews and requests get the same answer", async () => {
   assert.equal((await ask("selfsubjectaccessreviews", attributes))["allowed"], true);
   assert.equal((await ask("subjectaccessreviews", { ...attributes, user: "jane" }))["allowed"], false);
   const version = { nonResourceAttributes: { verb: "get", path: "/version" }, user: "jane" };
-  assert.equal((await ask("subjectaccessreviews", version))["allowed"], false, "who is in no group is not known");
+  assert.equal(
+    (await ask("subjectaccessreviews", version))["allowed"],
+    false,
+    "a user without groups is not authenticated",
+  );
   const known = { ...version, groups: ["system:authenticated"] };
   assert.equal((await ask("subjectaccessreviews", known))["allowed"], true);
 });

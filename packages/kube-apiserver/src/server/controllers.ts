@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns, isPartDone, memoize, sorting, type Work } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 
 import { memberAt, type OwnerReference, parseApiVersion } from "@purlin/kube-objects/object";
-import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
+import { type LabelSelectorObject, matchesLabels, readingLabelSelector } from "@purlin/kube-objects/selector";
 import { type OwnedObject, ownedObject } from "../gc/decide.ts";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
 import { metaOf } from "../objects/object-meta.ts";
@@ -24,18 +25,22 @@ export interface CollectedRules {
 
 /**
  * The ClusterRoles that are made of others and do not have the rules of those: of all that match one of their selectors, by name, each rule
- * once. A role may be made of one that is itself made of others; all of them are settled at once.
+ * once. A role may be made of one that is itself made of others; all of them are settled at once. Selectors and rules may be very many, so
+ * they are read in parts.
  */
-export function collectRules(roles: readonly JsonObject[]): CollectedRules[] {
-  const made = roles
-    .filter((role) => selectorsOf(role).length > 0)
-    .map((role) => ({ role, parts: partsOf(role, roles) }));
+export function* collectingRules(roles: readonly JsonObject[]): Work<CollectedRules[]> {
+  const byName = yield* sorting(roles, (a, b) => compareUtf8(metaOf(a).name ?? "", metaOf(b).name ?? ""));
+  const made: { readonly role: JsonObject; readonly parts: readonly JsonObject[] }[] = [];
+  for (const role of roles) {
+    if (selectorsOf(role).length > 0) made.push({ role, parts: yield* findingParts(role, byName) });
+  }
   const rules = new Map(roles.map((role) => [role, rulesOf(role)]));
+  const textOf = memoize((rule: JsonObject) => printJson(rule));
   // What a role is made of may run in a circle, and then need never come to rest.
   for (let pass = 0; pass <= made.length; pass += 1) {
     let isSettled = true;
     for (const { role, parts } of made) {
-      const wanted = union(parts.map((part) => rules.get(part) ?? []));
+      const wanted = yield* uniting(parts, rules, textOf);
       if (!jsonEqual(wanted, rules.get(role) ?? [])) {
         rules.set(role, wanted);
         isSettled = false;
@@ -49,22 +54,41 @@ export function collectRules(roles: readonly JsonObject[]): CollectedRules[] {
     .map(({ role, wanted }) => ({ name: metaOf(role).name ?? "", rules: wanted }));
 }
 
-/** What a role is made of: selector by selector, by name. */
-function partsOf(role: JsonObject, roles: readonly JsonObject[]): JsonObject[] {
-  return selectorsOf(role)
-    .map(labelSelectorOf)
-    .flatMap((selector) =>
-      roles
-        .filter((one) => one !== role && matchesLabels(selector, metaOf(one).labels))
-        .sort((a, b) => compareUtf8(metaOf(a).name ?? "", metaOf(b).name ?? "")),
-    );
+/** A selector with more requirements takes so long to match that each role is a part of its own. */
+const longSelector = 100;
+
+/** What a role is made of: selector by selector, by name. Each role once: its rules are the same wherever it stands again. */
+function* findingParts(role: JsonObject, byName: readonly JsonObject[]): Work<JsonObject[]> {
+  const parts: JsonObject[] = [];
+  let others = byName.filter((one) => one !== role);
+  for (const object of selectorsOf(role)) {
+    if (others.length === 0) break;
+    const selector = yield* readingLabelSelector(object);
+    const left: JsonObject[] = [];
+    for (const one of others) {
+      if (selector.length > longSelector || isPartDone()) yield;
+      (matchesLabels(selector, metaOf(one).labels) ? parts : left).push(one);
+    }
+    others = left;
+  }
+  return parts;
 }
 
-function union(lists: readonly (readonly JsonObject[])[]): JsonObject[] {
+type RulesOf = ReadonlyMap<JsonObject, readonly JsonObject[]>;
+
+/** The rules of several roles, each rule once. */
+function* uniting(
+  parts: readonly JsonObject[],
+  rules: RulesOf,
+  textOf: (rule: JsonObject) => string,
+): Work<JsonObject[]> {
   const known = new Map<string, JsonObject>();
-  for (const rule of lists.flat()) {
-    const text = printJson(rule);
-    known.set(text, known.get(text) ?? rule);
+  for (const part of parts) {
+    for (const rule of rules.get(part) ?? []) {
+      if (isPartDone()) yield;
+      const text = textOf(rule);
+      known.set(text, known.get(text) ?? rule);
+    }
   }
   return [...known.values()];
 }
@@ -111,7 +135,10 @@ export function createControllers(
   const apiServices = new ApiServices(core.services, onError);
   const clientOf = (account: string): InternalClient => client.asController(account);
   const ofKinds = core.kinds.flatMap((kind) => kind.controllers?.({ clientOf, onError }) ?? []);
+  let isStarted = false;
   core.onPublished = () => {
+    // The start looks at everything.
+    if (!isStarted) return;
     collector.revisit();
     apiServices.revisit();
   };
@@ -121,6 +148,7 @@ export function createControllers(
   });
   return {
     start: () => {
+      isStarted = true;
       apiServices.revisit();
       collector.start();
       namespaces.start();
@@ -155,7 +183,8 @@ function createRoleAggregation(
     subjectOf: () => rolesPrefix,
     reconcile: async () => {
       const roles = store.list({ prefix: rolesPrefix }).entries.map((entry) => entry.value);
-      await Promise.all(collectRules(roles).map((collected) => apply(client, collected)));
+      const collected = await inTurns(collectingRules(roles));
+      await Promise.all(collected.map((one) => apply(client, one)));
     },
   });
 }

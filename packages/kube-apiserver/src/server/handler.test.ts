@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conflict, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-request.ts";
+import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-server.ts";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import { anonymous } from "../auth/user.ts";
 import { type CompleteResponse, textPayload } from "../request/api-request.ts";
@@ -69,7 +69,7 @@ const cases: Record<
     text: /does not allow this method/,
   },
   StrictForm: {
-    reason: "and know what they give",
+    reason: "and have media types",
     url: "/version",
     options: { headers: { accept: "application/yaml" } },
     code: 406,
@@ -97,7 +97,7 @@ const cases: Record<
     text: /User \\"system:anonymous\\" cannot list resource/,
   },
   DeniedUnknown: {
-    reason: "strangers do not learn what exists",
+    reason: "anonymous users get no information about what exists",
     url: "/unknown",
     options: { user: anonymous },
     code: 403,
@@ -147,7 +147,7 @@ test("a delay is a header too", async () => {
   assert.deepEqual([code, headers?.["retry-after"]], [429, "7"]);
 });
 
-test("a bug is an answer that says nothing, and a report that says everything", async () => {
+test("an internal error has a generic response, and a report with all details", async () => {
   const response = await send("/api/v1/pods/bug");
   const status = answerValue(response) as JsonObject;
   assert.deepEqual([response.code, status["reason"]], [500, "InternalError"]);

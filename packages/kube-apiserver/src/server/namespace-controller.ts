@@ -153,9 +153,7 @@ export class NamespaceController {
     this.#namespaces.stop();
     this.#accounts.stop();
     for (const timer of this.#retries.values()) clearTimeout(timer);
-    for (const name of this.#waiting.keys()) {
-      this.#stopWaiting(name);
-    }
+    for (const name of this.#waiting.keys()) this.#stopWaiting(name);
   }
 
   async #reconcile(key: string): Promise<void> {
@@ -287,9 +285,7 @@ export class NamespaceController {
   }
 
   #stopWaiting(name: string): void {
-    for (const watch of this.#waiting.get(name) ?? []) {
-      watch.close();
-    }
+    for (const watch of this.#waiting.get(name) ?? []) watch.close();
     this.#waiting.delete(name);
   }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { answerValue, testRequest, textOf } from "../../test/test-request.ts";
-import { startTestServer, type TestServer } from "../../test/test-server.ts";
+import { answerValue, startTestServer, type TestServer, testRequest, textOf } from "../../test/test-server.ts";
 import { Registry } from "../registry/registry.ts";
 import { defineKinds } from "../strategy/kind-rules.ts";
 import { documentEndpoint, rootPaths, serverChecks } from "./path-endpoints.ts";

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt } from "@purlin/kube-objects/object";
-import { answerValue } from "../../test/test-request.ts";
-import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
+import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
 
 const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 

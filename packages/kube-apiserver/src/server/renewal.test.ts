@@ -25,7 +25,7 @@ async function servedCertificate(port: number): Promise<X509Certificate> {
   return certificate ?? assert.fail("no certificate was shown");
 }
 
-test("a running server renews its certificates, and old connections and old kubeconfigs go on", async () => {
+test("a running server renews its certificates, and old connections and old kubeconfigs continue", async () => {
   const clock = start();
   let renewals = 0;
   const onRenewed = (): void => {

@@ -2,9 +2,12 @@
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { KeyPair } from "@purlin/certificates";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { AdmissionPlugin } from "../admission/admission.ts";
 import type { StoredAdmission } from "../admission/configured-admission.ts";
+import { ownerAccessPlugin } from "../admission/owner-access.ts";
 import { paramAccessCheck } from "../admission/param-access.ts";
-import { PluginChain } from "../admission/plugin-chain.ts";
+import { defaultPlugins, PluginChain, pluginNames } from "../admission/plugin-chain.ts";
+import { signerPlugins } from "../admission/signer-access.ts";
 import { Backends } from "../aggregator/backends.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import {
@@ -17,7 +20,7 @@ import {
 import { type EscalationCheck, escalationCheck } from "../auth/rbac/escalation.ts";
 import { RbacAccess } from "../auth/rbac/rbac-access.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
-import type { TokenAuthenticator } from "../auth/user.ts";
+import { mastersGroup, systemUser, type TokenAuthenticator } from "../auth/user.ts";
 import { CrdController } from "../crd/crd-controller.ts";
 import { serverKinds, withRoles } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
@@ -64,6 +67,8 @@ interface ServerCoreOptions {
   readonly beginAudit?: BeginAudit | undefined;
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
   readonly webhookTargets?: ReadonlyMap<string, ServiceAddress>;
+  /** Names of the admission plugins to run. Default: `defaultPlugins`. */
+  readonly admissionPlugins?: readonly string[];
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
   readonly onDenied?: OnDenied | undefined;
   readonly onControllerError?: (error: unknown) => void;
@@ -101,6 +106,8 @@ export interface ServerCore {
 interface Lifecycle {
   areKindsServed: boolean;
   isBootstrapped: boolean;
+  /** Resolves when the roles of a new cluster are stored; undefined once they are. Never rejects. */
+  bootstrapping: Promise<void> | undefined;
   isStopping: boolean;
 }
 
@@ -115,12 +122,11 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     ...(options.kinds?.({ store, now }) ?? []),
   ];
   const types = kinds.map(({ type }) => type);
-  const plugins = kinds.flatMap((kind) => kind.admission ?? []);
   const registry = new Registry(withEventTtl(types, options.eventTtlSeconds));
   const watches = new OpenWatches();
-  const handle: Handler = (request) => answer(request);
+  const handle: Handler = (request) => whenRolesAre(lifecycle, request, () => answer(request));
   const client = new InternalClient(handle);
-  const lifecycle: Lifecycle = { areKindsServed: false, isBootstrapped: false, isStopping: false };
+  const lifecycle = newLifecycle();
   const core = { handle, client, catalog, watches, now, lifecycle, onPublished: () => {} };
   const webhooks = new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map()));
   const crds = new CrdController({
@@ -139,14 +145,14 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const strategyOf = strategies(rulesOf, crds, now);
   const access = accessControl(options, catalog);
   const configured = storedAdmission({
-    store,
-    catalog,
+    ...{ store, catalog, strategyOf },
     authorizer: access.authorizer,
-    strategyOf,
+    plugins: options.admissionPlugins ?? defaultPlugins,
     isStarted: () => lifecycle.isBootstrapped,
     client: webhooks,
     metrics: requests.admission,
   });
+  const owners = { ...access, catalog, remotes: () => aggregator.versions };
   const services: RestServices = {
     ...access,
     store,
@@ -156,7 +162,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     guard: options.guard,
     guardDelete: options.guardDelete,
     strategyOf,
-    admission: new PluginChain(plugins, configured, requests.admission),
+    admission: new PluginChain(pluginsOf(options, kinds, owners), configured, requests.admission),
   };
   const aggregator = createAggregator(options, client, now);
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
@@ -194,10 +200,44 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   return Object.assign(core, { kinds, crds, services, configured, tokens, aggregator });
 }
 
+const newLifecycle = (): Lifecycle => ({
+  areKindsServed: false,
+  isBootstrapped: false,
+  bootstrapping: undefined,
+  isStopping: false,
+});
+
+/** Answers a request at once, or after the roles of a new cluster are stored if the response depends on them. */
+function whenRolesAre<T>({ bootstrapping }: Lifecycle, request: ApiRequest, answer: () => Promise<T>): Promise<T> {
+  return bootstrapping === undefined || !dependsOnRoles(request) ? answer() : bootstrapping.then(answer);
+}
+
+/** Paths of roles and of health checks that depend on them. Webhooks and policies decide only after the roles are stored, so they wait, too. */
+const aboutRoles = /^\/(?:apis\/(?:[^/]*authorization|admissionregistration)\.k8s\.io|readyz|healthz)\b/;
+
+/** Whether the response depends on the roles of the cluster: what masters do does not, unless it is about roles or as another user. */
+function dependsOnRoles({ user, headers, path }: ApiRequest): boolean {
+  if (user === systemUser) return false;
+  const isImpersonating = Object.keys(headers).some((name) => name.startsWith("impersonate-"));
+  return !user.groups.includes(mastersGroup) || isImpersonating || aboutRoles.test(path);
+}
+
 function createAggregator(options: ServerCoreOptions, client: InternalClient, now: () => Date): Aggregator {
   const { store, webhookTargets = new Map(), frontProxyClient, onControllerError = () => {} } = options;
   const backends = new Backends(serviceResolver(store, webhookTargets), frontProxyClient);
   return new Aggregator({ store, client, now, backends, onError: onControllerError });
+}
+
+/** The plugins of the kinds, and those beside them, that are to run. */
+function pluginsOf(
+  { admissionPlugins = defaultPlugins }: ServerCoreOptions,
+  kinds: readonly KindDefinition[],
+  access: Parameters<typeof ownerAccessPlugin>[0],
+): readonly AdmissionPlugin[] {
+  const ofKinds = kinds.flatMap((kind) => kind.admission ?? []);
+  return [...ofKinds, ...signerPlugins(access.authorizer), ownerAccessPlugin(access)].filter(
+    ({ name }) => admissionPlugins.includes(name) || !pluginNames.includes(name),
+  );
 }
 
 function reviewResources(access: AccessControl, tokens: readonly TokenAuthenticator[]): SpecialResource[] {
@@ -228,7 +268,7 @@ function serverState(store: Store<JsonObject>, lifecycle: Lifecycle): Parameters
   };
 }
 
-/** Who decides about requests, and about single writes. */
+/** The authorizers of requests and of single writes. */
 interface AccessControl {
   readonly authorizer: Authorizer;
   readonly rulesFor: RuleResolver;

@@ -18,9 +18,7 @@ test("certificates are made once, for the names the server is reached by, and fo
   const made = loadCertificates(directory, { now: start });
   assert.deepEqual(loadCertificates(directory, { now: later(1) }), made);
   const server = new X509Certificate(made.server.certPem);
-  for (const name of ["localhost", "kubernetes", "kubernetes.default.svc"]) {
-    assert.equal(server.checkHost(name), name);
-  }
+  for (const name of ["localhost", "kubernetes", "kubernetes.default.svc"]) assert.equal(server.checkHost(name), name);
   assert.equal(server.checkIP("127.0.0.1"), "127.0.0.1");
   assert.equal(server.checkIP("::1"), "::1");
   assert.match(new X509Certificate(made.admin.certPem).subject, /O=system:masters\nCN=admin/);
@@ -43,7 +41,7 @@ test("an authority that is renewed keeps its key, and what it issued stays good"
   const first = loadCertificates(directory, { now: start });
   const second = loadCertificates(directory, { now: later(9 * 365) });
   assert.notEqual(second.authority.certPem, first.authority.certPem);
-  assert.equal(second.authority.keyPem, first.authority.keyPem, "kubeconfigs out there go on working");
+  assert.equal(second.authority.keyPem, first.authority.keyPem, "kubeconfigs out there continue to work");
   const issuer = new X509Certificate(first.authority.certPem);
   for (const { certPem } of [second.server, second.admin]) {
     assert.ok(new X509Certificate(certPem).verify(issuer.publicKey));

@@ -53,7 +53,7 @@ const files: Readonly<Record<Name, string>> = {
 const consequence: Readonly<Record<Name, string>> = {
   authority: "every kubeconfig that was handed out stops working",
   server: "nothing else changes",
-  admin: "kubeconfigs that were handed out go on working",
+  admin: "kubeconfigs that were handed out continue to work",
   tokens: "tokens of ServiceAccounts that were handed out stop working",
   frontProxy: "the servers of APIServices read the new one from extension-apiserver-authentication",
 };

@@ -31,18 +31,14 @@ export class StoreFollower {
     const { store, prefix } = this.#options;
     const { entries, revision } = store.list({ prefix });
     this.#watch = store.watch({ scope: prefix, after: revision, onReady: () => this.#follow() });
-    for (const { key } of entries) {
-      this.enqueue(key);
-    }
+    for (const { key } of entries) this.enqueue(key);
     this.#follow();
   }
 
   stop(): void {
     this.#isStopped = true;
     this.#watch?.close();
-    for (const timer of this.#retries) {
-      clearTimeout(timer);
-    }
+    for (const timer of this.#retries) clearTimeout(timer);
   }
 
   /** Looks at a key (again). */
@@ -61,9 +57,7 @@ export class StoreFollower {
     if (this.#isStopped || this.#watch === undefined) return;
     try {
       for (let changes = this.#watch.take(); changes.length > 0; changes = this.#watch.take()) {
-        for (const { key } of changes) {
-          this.enqueue(key);
-        }
+        for (const { key } of changes) this.enqueue(key);
       }
     } catch (error) {
       // History moved on without us: look at everything again.

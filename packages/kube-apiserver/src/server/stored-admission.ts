@@ -26,6 +26,8 @@ interface StoredAdmissionDeps {
   readonly authorizer: Authorizer;
   readonly strategyOf: (type: ResourceType) => ObjectStrategy;
   readonly isStarted: () => boolean;
+  /** Names of the admission plugins that run. */
+  readonly plugins: readonly string[];
   readonly client: WebhookClient;
   readonly metrics: AdmissionMetrics;
 }
@@ -61,6 +63,7 @@ function objectForms(
       const { resourceVersion } = metaOf(object);
       const { conversion } = strategyOf(from).storage;
       if (conversion !== undefined) return conversion.convert(object, apiVersionOf(to));
+      if (from.custom) return { ...object, apiVersion: apiVersionOf(to) };
       const stored = strategyOf(from).storage.toStored(object);
       const shown = strategyOf(to).storage.toServed(stored);
       return withMeta({ ...shown, apiVersion: apiVersionOf(to), kind: to.kind }, { resourceVersion });

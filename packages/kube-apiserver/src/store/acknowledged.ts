@@ -55,10 +55,10 @@ function recordOf(revision: number): string {
   return `${digits} ${crc32(digits).toString(16).padStart(8, "0")}\n`;
 }
 
-/** Says what is lost and how to go on. */
+/** Says what is lost and how to continue. */
 export function lostError(path: string, found: number, acknowledged: number): StoreError {
   const lost = `the store ${path} ends at revision ${found}, but writes up to revision ${acknowledged} were acknowledged`;
   const why = `${path}-wal, or ${path} itself, was removed, emptied or replaced by an older one`;
-  const advice = "restore both from a backup, or add --accept-data-loss once to go on without these writes";
+  const advice = "restore both from a backup, or add --accept-data-loss once to continue without these writes";
   return new StoreError("lost", `${lost}: ${why}; the files were left as they are: ${advice}`);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync, rmSync, statSync } from "node:fs";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Acknowledged, lostError, readAcknowledged } from "./acknowledged.ts";
 import { FilesInPlace } from "./files-in-place.ts";
@@ -53,7 +54,7 @@ export interface Log {
   /** Bytes that can be written without more room on the disk. */
   freeBytes(): number;
   checkpoint(): void;
-  /** Copies the whole log to a file that does not exist, while commits go on. */
+  /** Copies the whole log to a file that does not exist, while commits continue. */
   copyTo(path: string): Promise<void>;
   close(): void;
 }
@@ -66,6 +67,12 @@ const pageBytes = 4096;
 const walPages = 4096;
 /** Pages that a copy reads at once. Commits wait for that long. */
 const copiedPages = 128;
+/**
+ * A copy whose first step meets a transaction that commits fails, and Node reports the code of success ("not an error"). Nothing is copied
+ * by then, so the copy begins again.
+ */
+const sqliteOk = 0;
+const mostCopyTries = 1000;
 
 /**
  * The durable side of the store: a log of changes in SQLite. Every call blocks, on purpose: a commit takes a fraction of a
@@ -183,7 +190,14 @@ export class ChangeLog implements Log {
 
   /** SQLite repeats in the copy what is committed meanwhile: it holds the last commit before the copy was complete. */
   async copyTo(path: string): Promise<void> {
-    await backup(this.#database, path, { rate: copiedPages });
+    for (let tries = 1; ; tries++) {
+      try {
+        return void (await backup(this.#database, path, { rate: copiedPages }));
+      } catch (error) {
+        if (sqliteCode(error) !== sqliteOk || tries === mostCopyTries) throw error;
+      }
+      await delay(1);
+    }
   }
 
   close(): void {
@@ -191,7 +205,7 @@ export class ChangeLog implements Log {
     this.#acknowledged?.close();
   }
 
-  /** `lost` when the store ends before the last acknowledged revision, unless that is accepted: then it goes on after that revision. */
+  /** `lost` when the store ends before the last acknowledged revision, unless that is accepted: then it continues after that revision. */
   #requireAcknowledged({ acknowledged, acceptsLoss = false, onWarning }: ChangeLogOptions): void {
     const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
     const found = lastRevision(this.#database);

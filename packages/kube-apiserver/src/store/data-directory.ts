@@ -54,7 +54,7 @@ export function takeDataDirectory(path: string): DataDirectory {
 
 /**
  * The lock is SQLite's own on an empty database: the operating system drops it with the process, however the process ends, so
- * there is nothing stale to clean up. The file beside it only says who holds it.
+ * there is nothing stale to clean up. The file beside it only names the process that holds it.
  */
 function takeLock(path: string): DatabaseSync {
   const lock = new DatabaseSync(lockFile(path), { timeout: 0 });
@@ -115,7 +115,7 @@ function readIfThere(file: string): string {
   }
 }
 
-/** Says who has the directory. */
+/** The message with the process that holds the directory. */
 export function lockedError(path: string, cause: unknown): StoreError {
   const pid = readIfThere(holderFile(path)).trim() || "unknown";
   const text = `the data directory ${path} is in use by the process with pid ${pid}: stop it, or choose another directory`;
@@ -158,12 +158,12 @@ export function writeError(directory: string, error: unknown): StoreError {
 }
 
 function textOf(directory: string, reason: string): string {
-  return `cannot write to the store in ${directory}: ${reason}; reading goes on`;
+  return `cannot write to the store in ${directory}: ${reason}; reading continues`;
 }
 
 /**
  * True when no later write may be tried. After a failed sync the system may have thrown away what it could not write and claims the
- * next sync a success, so only a restart, which reads what is really there, can tell. A full disk can be tried again.
+ * next sync a success, so only a restart, which reads what is on disk, can find out. A full disk can be tried again.
  */
 export function isBeyondRepair(error: unknown): boolean {
   const code = (error as { readonly errcode?: unknown } | null)?.errcode;

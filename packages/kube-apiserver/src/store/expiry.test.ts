@@ -25,7 +25,7 @@ test("a refreshed key moves, a cleared one is forgotten, and neither leaves anyt
   assert.deepEqual([expiry.size, expiry.due(Number.MAX_SAFE_INTEGER, 10)], [0, []]);
 });
 
-test("due keys come in portions and stay until they are set anew", () => {
+test("due keys come in portions and stay until they are set again", () => {
   const expiry = new Expiry();
   for (let i = 0; i < 10; i += 1) {
     expiry.set(`/${i}`, i * 1000);

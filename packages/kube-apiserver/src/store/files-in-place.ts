@@ -28,7 +28,7 @@ export class FilesInPlace {
 
   #text(path: string): string {
     const what = `${basename(path)} was removed, moved or replaced while the server was running`;
-    return `${what}: move ${dirname(path)} back, or restart the server to go on with what is there now`;
+    return `${what}: move ${dirname(path)} back, or restart the server to continue with what is there now`;
   }
 }
 

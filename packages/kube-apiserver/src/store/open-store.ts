@@ -67,7 +67,7 @@ function openReadOnly<T extends object>(options: StoreOptions<T>): Store<T> {
   const release = shareDataDirectory(path);
   try {
     const log = openReadOnlyLog(logOptions(join(path, storeFile), options));
-    const text = `cannot write to the store in ${path}: it was read-only when the server started: make it writable and start again; reading goes on`;
+    const text = `cannot write to the store in ${path}: it was read-only when the server started: make it writable and start again; reading continues`;
     const refusal = new StoreError("unavailable", text);
     return new LogStore<T>({ ...partsOf(options), log, directory: { path, release }, refusal });
   } catch (error) {
@@ -145,7 +145,7 @@ function isWritable(path: string): boolean {
 
 /**
  * Shares a directory that cannot be locked for writing: while it is held no process can write to it, though others may read it as well.
- * `locked`, naming the holder, when a process has taken it. Returns the way to let it go.
+ * `locked`, naming the holder, when a process has taken it. Returns a function that releases it.
  */
 export function shareDataDirectory(directory: string): () => void {
   const path = join(directory, lockFileName);
@@ -198,7 +198,7 @@ function keptCopy(marker: string | undefined, folder: string): string | undefine
 function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {
   return {
     compactedRevision,
-    // Once: who reads them keeps them.
+    // Once: the reader keeps them.
     read: () => rows.splice(0),
     commit: () => {
       throw new Error("the log is read-only");

@@ -56,7 +56,7 @@ test("a directory its owner may not write is served, and refuses every write", a
     assert.throws(
       () => openNotes({ directory }),
       (error) => isStoreError(error, "unavailable"),
-      "only who asks for it gets it",
+      "it is returned only on request",
     );
     await using store = openNotes({ directory, servesReadOnly: true });
     assert.deepEqual(show(store.list({ prefix: "/" }).entries), ["/a=1@2"]);

@@ -39,7 +39,7 @@ test("a database of a newer version is refused and says which version is needed"
   migrate(database, "store.db", steps);
   assert.throws(
     () => migrate(database, "store.db", steps.slice(0, 1)),
-    (error) => isStoreError(error, "newer") && /schema 3, this one knows 1/.test(error.message),
+    (error) => isStoreError(error, "newer") && /schema 3, this one supports 1/.test(error.message),
   );
 });
 

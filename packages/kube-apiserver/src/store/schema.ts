@@ -40,7 +40,7 @@ export function migrate(database: DatabaseSync, path: string, migrations: readon
   if (version > migrations.length) {
     throw new StoreError(
       "newer",
-      `${path} was written by a newer version of Purlin (schema ${version}, this one knows ${migrations.length}): use that version`,
+      `${path} was written by a newer version of Purlin (schema ${version}, this one supports ${migrations.length}): use that version`,
     );
   }
   for (const [step, apply] of migrations.entries()) {

@@ -35,6 +35,28 @@ test("a snapshot of a store that is open has what was written, and its mode is p
   assert.equal(checkSnapshot(path).objects, 2, "the next snapshot replaces it");
 });
 
+test("a snapshot is made while the store is written all the time", async () => {
+  const directory = tempDirectory();
+  await using store = openNotes({ directory });
+  let isDone = false;
+  const writing = (async () => {
+    for (let index = 0; !isDone; index++) {
+      await store.write(`/${index % 100}`, () => ({ action: "put", value: { text: "x".repeat(2000) } }));
+    }
+  })();
+  for (let round = 0; round < 100; round++) {
+    const before = store.revision;
+    await writeSnapshot(store, directory);
+    const { revision } = checkSnapshot(join(directory, snapshotFile));
+    assert.ok(
+      revision >= before && revision <= store.revision,
+      `round ${round}: ${before}, ${revision}, ${store.revision}`,
+    );
+  }
+  isDone = true;
+  await writing;
+});
+
 test("a snapshot that cannot be completed is removed", async () => {
   const directory = tempDirectory();
   const failing = { copyTo: () => Promise.reject(new Error("disk full")) };

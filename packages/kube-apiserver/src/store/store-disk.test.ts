@@ -30,7 +30,7 @@ function openFailing(now: () => number = Date.now): { store: Store<Note>; log: F
 
 const sqliteError = (errcode: number, message: string): Error => Object.assign(new Error(message), { errcode });
 
-test("a full store refuses writes with a typed error, goes on reading, and recovers when there is room", async () => {
+test("a full store refuses writes with a typed error, continues to read, and recovers when there is room", async () => {
   const directory = tempDirectory();
   let acknowledged: string[];
   {
@@ -107,7 +107,7 @@ const passing: Record<string, { reason: string; error: Error; text: RegExp }> = 
   WriteFailed: {
     reason: "SQLITE_IOERR_WRITE",
     error: sqliteError(778, "disk I/O error"),
-    text: /disk I\/O error; reading goes on/,
+    text: /disk I\/O error; reading continues/,
   },
 };
 
@@ -145,14 +145,14 @@ const lasting: Record<string, { reason: string; error: Error }> = {
 };
 
 for (const [name, { reason, error }] of Object.entries(lasting)) {
-  test(`a disk that cannot be trusted any more takes no writes until a restart: ${name}`, async () => {
+  test(`a disk that can no longer be trusted takes no writes until a restart: ${name}`, async () => {
     const { store, log, directory } = openFailing();
     await put(store, "/a", "1");
     log.failure = error;
     await assert.rejects(put(store, "/a", "2"), (failure) => isStoreError(failure, "unavailable"), reason);
     log.failure = undefined;
     await assert.rejects(put(store, "/a", "3"), (failure) => isStoreError(failure, "unavailable"), reason);
-    assert.equal(store.get("/a")?.value.text, "1", "reading goes on");
+    assert.equal(store.get("/a")?.value.text, "1", "reading continues");
     await store.close();
     await using reopened = openNotes({ directory });
     assert.equal((await put(reopened, "/a", "4"))?.value.text, "4");

@@ -29,7 +29,7 @@ test("an entry is deleted when it expires, and watchers see it", async (t) => {
   assert.equal(store.get("/ev/c")?.value.text, "1");
 });
 
-test("a write sets the time anew, also to never", async (t) => {
+test("a write sets the time again, also to never", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   await using store = openNotes();
   await expiring(store, "/ev/a", 10_000);

@@ -86,7 +86,7 @@ for (const [why, { damage, found }] of Object.entries(losses)) {
     {
       await using store = openNotes({ directory, acceptsLoss: true, onWarning });
       assert.equal(store.revision, last, "no revision comes again");
-      assert.throws(() => store.watch({ scope: "/", after: last - 1, onReady: () => {} }), /./, "watchers list anew");
+      assert.throws(() => store.watch({ scope: "/", after: last - 1, onReady: () => {} }), /./, "watchers list again");
       assert.equal((await put(store, "/after", "1"))?.revision, last + 1);
     }
     assert.match(warnings.join("\n"), /are lost, as was accepted/);
@@ -179,7 +179,7 @@ const moves: Record<
   },
 };
 for (const [why, { away, back }] of Object.entries(moves)) {
-  test(`writes fail at once, and reading goes on: ${why}`, async () => {
+  test(`writes fail at once, and reading continues: ${why}`, async () => {
     const directory = tempDirectory();
     const store = openNotes({ directory });
     await put(store, "/a", "1");

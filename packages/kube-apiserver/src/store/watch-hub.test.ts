@@ -86,7 +86,7 @@ test("a watcher is called once for everything there is, again only after it was 
   assert.equal(watching.calls(), 2);
 });
 
-test("a watcher that resumes is called although nothing happens any more", async () => {
+test("a watcher that resumes is called although nothing happens", async () => {
   await using store = openNotes();
   await put(store, "/a", "1");
   const watching = watch(store, "/a", 1);
@@ -129,7 +129,7 @@ for (const limit of [1, 7, 64, 1000]) {
 }
 
 const tooSlow: Record<string, { reason: string; changes: number }> = {
-  FewAnnounced: { reason: "it knows which changes it missed", changes: 3 },
+  FewAnnounced: { reason: "it reports the changes that it missed", changes: 3 },
   ManyAnnounced: { reason: "it has to search for them", changes: 200 },
 };
 
@@ -146,7 +146,7 @@ for (const [name, { reason, changes }] of Object.entries(tooSlow)) {
         reason,
       );
     }
-    assert.deepEqual(idle.take(), [], "one that missed nothing goes on");
+    assert.deepEqual(idle.take(), [], "one that missed nothing continues");
     assert.throws(
       () => watch(store, "/", 1),
       (error) => isStoreError(error, "expired"),
@@ -165,7 +165,7 @@ test("what a watcher has taken stays whole when history forgets it", async () =>
   assert.deepEqual(taken.map(showChange), ["~/a 1>2 @3", "-/a 2> @4"]);
 });
 
-test("a closed watch ends, other watches of the same scope go on", async () => {
+test("a closed watch ends, other watches of the same scope continue", async () => {
   await using store = openNotes();
   const [closed, open] = [watch(store, "/a", 1), watch(store, "/a", 1)];
   closed.close();

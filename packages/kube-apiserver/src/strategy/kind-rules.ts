@@ -6,7 +6,7 @@ import { subdomainName } from "@purlin/kube-objects/metadata";
 import { memberAt, withMember } from "@purlin/kube-objects/object";
 import type { AdmissionPlugin } from "../admission/admission.ts";
 import type { User } from "../auth/user.ts";
-import type { RuleMetrics } from "../metrics/rule-metrics.ts";
+import type { RuleMetrics } from "../metrics/request-metrics.ts";
 import type { ResourceType, Subresource, WriteRules } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { TablePrinter } from "../table/table.ts";
@@ -17,6 +17,8 @@ import type { Endpoint, MetaChecks } from "./object-strategy.ts";
 export interface KindRules {
   /** Changes a body right after it was decoded: fields that stand for others. `sent` is the body as received. */
   readonly decode?: (object: JsonObject, sent: JsonObject) => JsonObject;
+  /** {@link KindRules.decode} in parts, for fields that may be large. */
+  readonly decodingFields?: (object: JsonObject) => Work<JsonObject>;
   /** Lists and maps, by their paths, that count as set when they are sent empty; `*` stands for each item of a list. */
   readonly keepsEmpty?: readonly (readonly string[])[];
   /** Fills in defaults. Returns the same object when there is nothing to fill in. */
@@ -32,6 +34,8 @@ export interface KindRules {
   readonly withoutDisabled?: (object: JsonObject) => JsonObject;
   /** Validates an object, new or changed. */
   readonly validate?: (object: JsonObject) => readonly FieldError[];
+  /** Validates, after `validate`, what takes long of an object in parts. */
+  readonly validatingRest?: (object: JsonObject) => Work<readonly FieldError[]>;
   /** Validates what applies only to a new object. */
   readonly validateNew?: (object: JsonObject) => readonly FieldError[];
   /** Validates a change, beyond the object itself. */
@@ -177,8 +181,10 @@ export const allVerbs: readonly string[] = [
   "watch",
 ];
 
+/** The subresource `status`, as most kinds have it. */
 export const statusSubresource: Subresource = { name: "status", verbs: ["get", "patch", "update"] };
 
+/** The subresource `scale`, read and written as a Scale. */
 export const scaleSubresource: Subresource = {
   name: "scale",
   verbs: ["get", "patch", "update"],

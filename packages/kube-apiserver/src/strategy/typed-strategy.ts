@@ -53,25 +53,30 @@ function typedDecoder(type: ResourceType, rules: KindRules): ObjectDecoder {
 }
 
 function typedValidator(rules: KindRules): ObjectValidator {
-  const { validating } = rules;
   const validated = new WeakMap<JsonObject, readonly FieldError[]>();
   return {
-    ...(validating !== undefined && {
-      *validating({ object, old, endpoint }: ObjectChange): Work<void> {
-        validated.set(object, yield* validating(object, old, endpoint));
-      },
-    }),
-    validate: ({ object, old, endpoint }) => [
-      ...(rules.acceptsAnyFinalizer ? [] : finalizerErrors(object)),
-      ...(rules.validate?.(object) ?? []),
-      ...((old === undefined ? rules.validateNew?.(object) : rules.validateChange?.(object, old, endpoint)) ?? []),
-      ...(validated.get(object) ?? (validating === undefined ? [] : finish(validating(object, old, endpoint)))),
-    ],
+    *validating(change: ObjectChange): Work<void> {
+      validated.set(change.object, yield* errorsOf(rules, change));
+    },
+    validate: (change) => validated.get(change.object) ?? finish(errorsOf(rules, change)),
     metaChecks: (endpoint) => rules.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false },
     warnings: ({ object, old, endpoint }) => rules.warnings?.(object, old, endpoint) ?? [],
     requestWarnings: () => rules.requestWarnings ?? [],
     requireDeletable: (object) => rules.requireDeletable?.(object),
   };
+}
+
+/** What is wrong with an object or its change: each of the rules is a part. */
+function* errorsOf(rules: KindRules, { object, old, endpoint }: ObjectChange): Work<readonly FieldError[]> {
+  const ofFinalizers = rules.acceptsAnyFinalizer ? [] : finalizerErrors(object);
+  const ofObject = rules.validate?.(object) ?? [];
+  yield;
+  const ofRest = rules.validatingRest === undefined ? [] : yield* rules.validatingRest(object);
+  yield;
+  const ofChange = old === undefined ? rules.validateNew?.(object) : rules.validateChange?.(object, old, endpoint);
+  yield;
+  const inParts = rules.validating === undefined ? [] : yield* rules.validating(object, old, endpoint);
+  return [...ofFinalizers, ...ofObject, ...ofRest, ...(ofChange ?? []), ...inParts];
 }
 
 function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): ObjectStorage {
@@ -120,7 +125,8 @@ function typedView({ fields, fieldProblem, printer = plainPrinter }: KindRules):
 function* decoding(rules: KindRules, value: JsonObject, fractions?: Fractions): Work<DecodedObject> {
   const { object, unknown } = yield* typing(value, fractions);
   yield;
-  const decoded = rules.decode?.(object, value) ?? object;
+  const plain = rules.decode?.(object, value) ?? object;
+  const decoded = rules.decodingFields === undefined ? plain : yield* rules.decodingFields(plain);
   const filled = rules.defaults?.(decoded) ?? decoded;
   yield;
   // Defaults come last, and belong where their type has them.
@@ -186,7 +192,7 @@ function finalizerErrors(object: JsonObject): FieldError[] {
 
 const emptyObjects = new Map<string, JsonObject>();
 
-/** An object that says nothing, as its type writes it. */
+/** An empty object, as its type writes it. */
 function emptyObject(type: ResourceType): JsonObject {
   const apiVersion = apiVersionOf(type);
   const key = `${apiVersion}/${type.kind}`;

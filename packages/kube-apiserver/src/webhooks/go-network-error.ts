@@ -41,6 +41,8 @@ export function goNetworkError(error: unknown): string {
   if (refused !== undefined) return `dial tcp ${isIPv6(address) ? `[${address}]` : address}:${port}: ${refused}`;
   if (code === "ENOTFOUND") return `dial tcp: lookup ${known.hostname ?? ""}: no such host`;
   if (code === "ECONNRESET" || code === "HPE_INVALID_EOF_STATE") return "EOF";
+  // What a server without TLS answers to the first bytes of a connection.
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER") return "http: server gave HTTP response to HTTPS client";
   if (untrusted.has(code)) return x509("certificate signed by unknown authority");
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
     return x509("certificate has expired or is not yet valid");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonValue } from "@purlin/kube-objects/json";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { reviewResponse } from "./review-response.ts";
 
 const v1 = { group: "admission.k8s.io", version: "v1", kind: "AdmissionReview" };
@@ -62,11 +62,42 @@ test("a review of the other version is not converted", () => {
   });
 });
 
+test("a kind that the reference knows is not converted", () => {
+  const conversion = { group: "apiextensions.k8s.io", version: "v1", kind: "ConversionReview" };
+  const stated = (apiVersion: string, kind: string, type = conversion) => reviewResponse({ apiVersion, kind }, type);
+  const problem = (text: string) => ({ problem: `converting (${text}): unknown conversion` });
+  assert.deepEqual(stated("v1", "Status", v1), problem("v1.Status) to (v1.AdmissionReview"));
+  const beta = "apiextensions.k8s.io/v1beta1";
+  assert.deepEqual(stated(beta, "ListOptions"), problem("v1.ListOptions) to (v1.ConversionReview"));
+  const definition = "CustomResourceDefinition";
+  assert.deepEqual(stated(beta, definition), problem(`v1beta1.${definition}) to (v1.ConversionReview`));
+});
+
+test("members of other types are not read", () => {
+  const problemOf = (members: JsonObject): unknown => reviewResponse({ ...typed, ...members }, v1);
+  const unmarshal = (text: string) => ({ problem: `json: cannot unmarshal ${text}` });
+  const parsing = "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field";
+  assert.deepEqual(problemOf({ kind: 7 }), { problem: `${parsing} .kind of type string` });
+  assert.deepEqual(
+    problemOf({ response: { uid: "u", patch: {} } }),
+    unmarshal("object into Go struct field AdmissionResponse.response.patch of type []uint8"),
+  );
+  assert.deepEqual(
+    problemOf({ response: { uid: "u", warnings: [7] } }),
+    unmarshal("number into Go struct field AdmissionResponse.response.warnings of type string"),
+  );
+  assert.deepEqual(problemOf({ response: { patch: "not base64" } }), {
+    problem: "illegal base64 data at input byte 3",
+  });
+});
+
+test("null is a review without members", () => {
+  const expected = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=";
+  assert.deepEqual(reviewResponse(null, v1), { response: undefined, untyped: expected });
+});
+
 test("a review of another kind or group is not registered", () => {
   const inScheme = 'in scheme "pkg/runtime/scheme.go:111"';
-  assert.deepEqual(reviewResponse({ kind: "Status", apiVersion: "v1" }, v1), {
-    problem: `no kind "Status" is registered for version "v1" ${inScheme}`,
-  });
   assert.deepEqual(reviewResponse({ apiVersion: "admission.k8s.io/v2" }, v1), {
     problem: `no kind "AdmissionReview" is registered for version "admission.k8s.io/v2" ${inScheme}`,
   });

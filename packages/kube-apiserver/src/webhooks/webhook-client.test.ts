@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
@@ -203,7 +203,7 @@ test("an error shows the first 2048 bytes of a text", async () => {
   assert.equal((await errorOf(500, `${"x".repeat(2048)}y`)).message, prevented("x".repeat(2048)));
 });
 
-test("a response that is not JSON is a string, one that starts like JSON is an error", async () => {
+test("a response that does not start like JSON is YAML, one that does is an error when it is not", async () => {
   answer = (_, response) => response.end(" ok \n");
   assert.equal(await post(), "ok");
   answer = (_, response) => response.end(" 12 ");
@@ -211,7 +211,27 @@ test("a response that is not JSON is a string, one that starts like JSON is an e
   const { message, code } = await errorOf(200, '{"a":');
   assert.equal(message, "couldn't get version/kind; json parse error: unexpected end of JSON input");
   assert.equal(code, 503);
-  assert.match((await errorOf(200, "")).message, /^couldn't get version\/kind; json parse error: /);
+  answer = (_, response) => response.end("kind: A\nresponse:\n  uid: b\n");
+  assert.deepEqual(await post(), { kind: "A", response: { uid: "b" } });
+  assert.equal((await errorOf(200, "kind: [")).message, "yaml: line 1: did not find expected node content");
+});
+
+test("an empty response is an error with its code and type", async () => {
+  const empty = "0-length response with status code:";
+  assert.equal((await errorOf(200, "")).message, `${empty} 200 and content type: application/json`);
+  const { message } = await errorOf(204, "", { "content-type": "text/plain" });
+  assert.equal(message, `${empty} 204 and content type: text/plain`);
+});
+
+test("a server without TLS is named as one", async () => {
+  const plain = createHttpServer((_, response) => response.end("{}")).listen(0, "127.0.0.1");
+  await once(plain, "listening");
+  const url = `https://127.0.0.1:${(plain.address() as AddressInfo).port}/x`;
+  const call = { body: "{}", timeoutMs: 10_000, userAgent: "test", config: { url } };
+  const message = `Post "${url}?timeout=10s": http: server gave HTTP response to HTTPS client`;
+  await assert.rejects(client.post(call), { message });
+  plain.close();
+  await once(plain, "close");
 });
 
 test("a response of too many values is refused, one value fewer is read", async () => {
@@ -261,7 +281,7 @@ test("the eleventh redirect is not followed", async () => {
     seen.push(url);
     response.writeHead(307, { location: `/${seen.length}` }).end();
   };
-  await assert.rejects(post(), { message: `Post "${base()}/?timeout=10s": stopped after 10 redirects` });
+  await assert.rejects(post(), { message: `Post "${base()}/10": stopped after 10 redirects` });
   assert.equal(seen.length, 11);
   assert.equal(seen.at(-1), "/10");
 });

@@ -14,6 +14,7 @@ import {
   parsingJson,
 } from "@purlin/kube-objects/json";
 import { numberAt, stringAt } from "@purlin/kube-objects/object";
+import { readingYaml } from "../request/yaml-body.ts";
 import { goNetworkError, statusCodeText } from "./go-network-error.ts";
 
 /** Where the requests for a Service go. */
@@ -71,16 +72,16 @@ export class WebhookClient {
   async post(call: WebhookCall): Promise<JsonValue> {
     const seconds = Math.max(1, Math.ceil(call.timeoutMs / 1000));
     const { config } = call;
-    const url = urlOf(config, seconds);
+    const route = { url: urlOf(config, seconds) };
     const ending = endingOf(call);
     try {
       const options = { ...this.#options(config), signal: ending.signal, agent: this.#agent };
       const { body, userAgent } = call;
-      return await inTurns(readingReview(await this.#send(url, { method: "POST", body, userAgent, options })));
+      return await inTurns(readingReview(await this.#send(route, { method: "POST", body, userAgent, options })));
     } catch (error) {
       if (error instanceof WebhookCallError) throw error;
       const text = ending.isLate() ? "context deadline exceeded" : goNetworkError(error);
-      throw new WebhookCallError(`Post ${JSON.stringify(url.toString())}: ${text}`, { cause: error });
+      throw new WebhookCallError(`Post ${JSON.stringify(route.url.toString())}: ${text}`, { cause: error });
     } finally {
       ending[Symbol.dispose]();
     }
@@ -103,7 +104,9 @@ export class WebhookClient {
     };
   }
 
-  async #send(url: URL, sent: Sent, redirects = 0): Promise<Answer> {
+  /** Follows redirects; `route` has the address of the last request. */
+  async #send(route: { url: URL }, sent: Sent, redirects = 0): Promise<Answer> {
+    const { url } = route;
     const answer = await exchange(url, sent).catch((error: unknown) => {
       // The webhook closed an idle connection at the moment that it was used again.
       if (error instanceof StaleConnectionError) return exchange(url, sent);
@@ -113,10 +116,10 @@ export class WebhookClient {
     if (location === undefined) return answer;
     if (redirects === maxRedirects) throw new Error(`stopped after ${maxRedirects} redirects`);
     const keepsMethod = answer.code === 307 || answer.code === 308;
-    const next = new URL(location, url);
+    route.url = new URL(location, url);
     const { host: _, port: __, servername: ___, socketPath: ____, ...options } = sent.options;
     return this.#send(
-      next,
+      route,
       { ...sent, options, ...(!keepsMethod && { method: "GET", body: undefined }) },
       redirects + 1,
     );
@@ -281,12 +284,19 @@ function isRedirect(code: number): boolean {
 }
 
 function* readingReview({ code, contentType, body }: Answer): Work<JsonValue> {
-  const text = body.toString();
   if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, body), { code });
+  if (body.length === 0) {
+    const type = contentType || "application/json";
+    throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${type}`);
+  }
+  const text = body.toString();
+  // The reference reads what does not begin like an object as YAML. A list is not a review in either.
+  return /^\s*[[{]/.test(text) ? yield* readingJsonReview(text) : yield* readingYamlReview(text);
+}
+
+function* readingJsonReview(text: string): Work<JsonValue> {
   try {
-    // The reference reads what is not JSON as YAML, in which a plain text is a string.
-    const isScalar = !/^\s*[[{]/.test(text) && text.trim() !== "";
-    return isScalar ? parsedScalar(text) : yield* parsingJson(text, requireFewValues);
+    return yield* parsingJson(text, requireFewValues);
   } catch (error) {
     if (error instanceof WebhookCallError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -294,17 +304,18 @@ function* readingReview({ code, contentType, body }: Answer): Work<JsonValue> {
   }
 }
 
-function requireFewValues(values: number): void {
-  if (values > maxResponseValues) {
-    throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
+function* readingYamlReview(text: string): Work<JsonValue> {
+  try {
+    return (yield* readingYaml(text)).value;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new WebhookCallError(why.replace(/^error converting YAML to JSON: /, ""), { cause: error });
   }
 }
 
-function parsedScalar(text: string): JsonValue {
-  try {
-    return parseJson(text);
-  } catch {
-    return text.trim();
+function requireFewValues(values: number): void {
+  if (values > maxResponseValues) {
+    throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
   }
 }
 

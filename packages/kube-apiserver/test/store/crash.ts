@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Note, openNotes } from "./temp-store.ts";
+import { type Note, noteCodec, openNotes } from "./temp-store.ts";
 
 /** What clients have seen over all rounds: the newest acknowledged state of each key, and every revision. */
 interface Ledger {
@@ -82,7 +84,7 @@ function deletedAfter(store: Store<Note>, key: string, revision: number): boolea
 }
 
 async function livesAndDies(directory: string, lines: number): Promise<string[]> {
-  const program = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
+  const program = fileURLToPath(new URL("./crash.ts", import.meta.url));
   const child = spawn(process.execPath, [program, directory], { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   let count = 0;
@@ -99,3 +101,50 @@ async function livesAndDies(directory: string, lines: number): Promise<string[]>
   // The last line may be half; a half revision would be a lie.
   return said.split("\n").slice(0, -1);
 }
+
+/**
+ * The process to be killed: writes to the store in argv[2] as fast as it can with argv[3] writers until it dies. Says on stdout, one line
+ * each and before it continues: "ack <revision> <key> <text or ->" for every write that was answered, "saw <revision>" for every change a
+ * watcher was given.
+ */
+async function writeUntilKilled([directory = "", writers = "8"]: readonly string[]): Promise<void> {
+  const store = openStore<Note>({ directory, codec: noteCodec, history: { keepChanges: 500, keepMs: 0 } });
+  const watch = store.watch({
+    scope: "/",
+    after: store.revision,
+    onReady: () => {
+      for (let changes = watch.take(); changes.length > 0; changes = watch.take()) {
+        say(changes.map(({ revision }) => `saw ${revision}\n`).join(""));
+      }
+    },
+  });
+  await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => writeForever(store, writer)));
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/** Returns when the text is out of this process; the reader may be slow, and the pipe does not wait by itself. */
+function say(text: string): void {
+  let rest: Uint8Array = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(pause, 0, 0, 1);
+    }
+  }
+}
+
+async function writeForever(target: Store<Note>, writer: number): Promise<never> {
+  for (let round = 0; ; round += 1) {
+    const key = `/w${writer}/${round % 20}`;
+    const text = round % 7 === 6 ? undefined : `${process.pid}-${round}-${"x".repeat((round * 37) % 3000)}`;
+    const { revision } = await target.write(key, () =>
+      text === undefined ? { action: "delete" } : { action: "put", value: { text } },
+    );
+    if (revision !== undefined) say(`ack ${revision} ${key} ${text ?? "-"}\n`);
+  }
+}
+
+if (import.meta.main) await writeUntilKilled(process.argv.slice(2));

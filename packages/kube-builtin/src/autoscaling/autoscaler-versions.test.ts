@@ -147,7 +147,7 @@ test("a status of version 1 without annotations gives the metric of cpu", () => 
   assert.deepEqual(toSecondVersion(first({}))["status"], { currentMetrics: null });
 });
 
-test("other annotations stay, and those for the other version are made anew", () => {
+test("other annotations stay, and those for the other version are made again", () => {
   const metadata = {
     name: "h",
     annotations: { mine: "x", [`${prefix}/metrics`]: "[]", [`${prefix}/scale-up-tolerance`]: "1" },

@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { type Cidr, cidrOf, formatIpAddress, type IpAddress, ipAddressOf, isMappedIPv4 } from "@purlin/base";
+import { parseUrl, UrlSyntaxError } from "@purlin/cel";
 import { type Check, eachItem, listAt, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
@@ -53,7 +54,7 @@ function canonicalAddress(text: string): string {
 /** A text with its path. */
 export type Placed = readonly [text: string, path: string];
 
-/** So many addresses of one object are looked at: an answer has no room for more warnings. */
+/** At most this many addresses of one object are looked at: an answer has no room for more warnings. */
 const mostPlaces = 1000;
 
 /** The warnings about the first addresses, or ranges, of an object. */
@@ -168,4 +169,17 @@ function maskedValue({ address, length }: Cidr, bits = length): bigint {
 export function isStrictlyInside(inner: Cidr, outer: Cidr): boolean {
   const isSameFamily = inner.address.bits === outer.address.bits;
   return isSameFamily && inner.length > outer.length && maskedValue(inner, outer.length) === maskedValue(outer);
+}
+
+/** What Go says about a URI in a certificate. */
+export function uriProblem(text: string): string | undefined {
+  const wrong = (why: string): string => `cannot parse URI ${goQuote(text)}: ${why}`;
+  try {
+    const { host } = parseUrl(text);
+    const isDomain = host === "" || (/^[!-~]+$/.test(host) && host.split(".").every((label) => label !== ""));
+    return isDomain ? undefined : wrong("invalid domain");
+  } catch (error) {
+    if (error instanceof UrlSyntaxError) return wrong(error.message);
+    throw error;
+  }
 }

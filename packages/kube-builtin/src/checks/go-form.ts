@@ -91,13 +91,33 @@ export function goForms(type: string, values: readonly JsonValue[]): string {
 
 /** How two values of a type differ, as the reference prints it. */
 export function goDifference(type: string, before: JsonValue | undefined, now: JsonValue | undefined): string {
-  const [old, new_] = [before, now].map((value) => indented(goForm(type, value))) as [string[], string[]];
-  return unifiedDiff(old, new_);
+  const [old, new_] = [goForm(type, before), goForm(type, now)];
+  return old === new_ ? "" : unifiedDiff(indentedLines(old), indentedLines(new_));
 }
 
-function indented(json: string): string[] {
-  const text = JSON.stringify(JSON.parse(json), null, 1);
-  return text.replaceAll(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`).split("\n");
+const tokenPattern = /"(?:[^"\\]|\\.)*"|\{\}|\[\]|[{}[\],:]|[^"{}[\],:]+/g;
+
+/** JSON without spaces, line by line and with spaces. A text may be as long as a request, and its first lines are enough for most. */
+function* indentedLines(json: string): Generator<string> {
+  let [line, depth] = ["", 0];
+  for (const [token] of json.matchAll(tokenPattern)) {
+    if (token === "}" || token === "]") {
+      yield line;
+      depth -= 1;
+      line = " ".repeat(depth) + token;
+    } else if (token === "," || token === "{" || token === "[") {
+      yield line + token;
+      if (token !== ",") depth += 1;
+      line = " ".repeat(depth);
+    } else line += token === ":" ? ": " : shownToken(token);
+  }
+  yield line;
+}
+
+/** A token as Go indents it: of the escapes, those of a few characters stay. */
+function shownToken(token: string): string {
+  if (!token.includes("\\")) return token;
+  return JSON.stringify(JSON.parse(token)).replaceAll(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
 
 // The types of the reference whose values its errors print: names of members, in their order.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of resources and the amounts that they can have.
+import { memoize } from "@purlin/base";
 import { listAt } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, type FieldPath, invalidValue, keyPath, unsupportedValue } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
@@ -56,11 +57,13 @@ const milli = 1_000_000n;
 
 /** The errors of the amount of a resource: never negative, and whole where the resource is counted. */
 export function amountErrors(name: string, amount: string, path: string): FieldError[] {
+  // Most amounts, and a map may have very many: digits are neither negative nor a fraction.
+  if (/^\d{1,15}$/.test(amount)) return [];
   const isCounted = counted.includes(name) || isExtended(name);
   const nanos = quantityNanos(amount);
   const thousandths = (nanos + (nanos > 0n ? milli - 1n : 0n)) / milli;
   return [
-    ...(compareQuantities(amount, "0") < 0 ? [invalidValue(path, amount, "must be greater than or equal to 0")] : []),
+    ...(nanos < 0n ? [invalidValue(path, amount, "must be greater than or equal to 0")] : []),
     ...(isCounted && thousandths % 1000n !== 0n ? [invalidValue(path, amount, "must be an integer")] : []),
   ];
 }
@@ -95,11 +98,20 @@ export type Amounts = Readonly<Record<string, string>>;
 /** The quantities in a member of an object. */
 export function amountsAt(object: JsonObject, path: readonly string[]): Amounts {
   const member = memberAt(object, path);
-  if (!isJsonObject(member)) return {};
-  return Object.fromEntries(Object.entries(member).map(([name, value]) => [name, String(value)]));
+  return isJsonObject(member) ? asTexts(member) : noAmounts;
 }
 
+const noAmounts: Amounts = Object.freeze({});
+
+/** Quantities that were decoded are texts; several rules ask for those of one member, which may be very many. */
+const asTexts = memoize((member: JsonObject): Amounts => {
+  if (Object.keys(member).every((name) => typeof member[name] === "string")) return member as Amounts;
+  return Object.fromEntries(Object.entries(member).map(([name, value]) => [name, String(value)]));
+});
+
 function added(one: Amounts, other: Amounts): Amounts {
+  if (one === noAmounts) return other;
+  if (other === noAmounts) return one;
   const sums = Object.entries(other).map(([name, value]) => {
     const known = one[name];
     return [name, known === undefined ? value : quantityText(quantityNanos(known) + quantityNanos(value), known)];
@@ -108,6 +120,8 @@ function added(one: Amounts, other: Amounts): Amounts {
 }
 
 function largest(one: Amounts, other: Amounts): Amounts {
+  if (one === noAmounts) return other;
+  if (other === noAmounts) return one;
   const larger = Object.entries(other).filter(([name, value]) => {
     const known = one[name];
     return known === undefined || compareQuantities(value, known) > 0;
@@ -121,9 +135,9 @@ function largest(one: Amounts, other: Amounts): Amounts {
  */
 export function containerAmounts(spec: JsonObject, member: "requests" | "limits"): Amounts {
   const of = (container: JsonObject): Amounts => amountsAt(container, ["resources", member]);
-  let total = listAt(spec, "containers").map(of).reduce(added, {});
-  let sidecars: Amounts = {};
-  let initial: Amounts = {};
+  let total = listAt(spec, "containers").map(of).reduce(added, noAmounts);
+  let sidecars = noAmounts;
+  let initial = noAmounts;
   for (const container of listAt(spec, "initContainers")) {
     if (stringAt(container, ["restartPolicy"]) === "Always") {
       total = added(total, of(container));

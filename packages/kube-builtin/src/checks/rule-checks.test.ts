@@ -178,7 +178,7 @@ const diffs: readonly (readonly [name: string, old: string, now: string, want: s
   ["one line more", "abc", "abxc", "@@ -1,3 +1,4 @@\n a\n b\n+x\n c\n"],
   ["one line less", "abc", "ac", "@@ -1,3 +1,2 @@\n a\n-b\n c\n"],
   ["the first text", "", "a", "@@ -0,0 +1 @@\n+a\n"],
-  ["no text any more", "a", "", "@@ -1 +0,0 @@\n-a\n"],
+  ["no text", "a", "", "@@ -1 +0,0 @@\n-a\n"],
   ["three lines around a change", "abcdefghi", "abcdXfghi", "@@ -2,7 +2,7 @@\n b\n c\n d\n-e\n+X\n f\n g\n h\n"],
   [
     "changes with six lines between them are shown together",

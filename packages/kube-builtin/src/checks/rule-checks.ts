@@ -4,6 +4,7 @@ import { type Check, type KindRules, listAt, selectorProblems, within } from "@p
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   invalidValue,
   requiredValue,
   tooLong,
@@ -18,7 +19,12 @@ import {
   jsonEqual,
   utf8Length,
 } from "@purlin/kube-objects/json";
-import { dns1123SubdomainProblems, labelKeyProblems, pathSegmentName } from "@purlin/kube-objects/metadata";
+import {
+  dns1123SubdomainProblems,
+  labelKeyProblems,
+  labelValueProblems,
+  pathSegmentName,
+} from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 
 type Validate = NonNullable<KindRules["validate"]>;
@@ -89,7 +95,7 @@ export function optionallyOneOf(name: string, supported: readonly string[]): Che
 /** Every text of a list follows a rule. */
 export function eachText(name: string, rule: (text: string) => readonly string[]): Check {
   return (object, path) =>
-    textsAt(object, [name]).flatMap((text, index) =>
+    firstErrors(textsAt(object, [name]), (text, index) =>
       rule(text).map((problem) => invalidValue(`${path}.${name}[${index}]`, text, problem)),
     );
 }
@@ -151,7 +157,7 @@ function conditionErrors(condition: JsonObject, path: string): FieldError[] {
 /** The conditions of a status that are of the shared type of conditions. */
 export const sharedConditions: Check = (status, path) => {
   const types = new Set<string>();
-  return listAt(status, "conditions").flatMap((condition, index) => {
+  return firstErrors(listAt(status, "conditions"), (condition, index) => {
     const at = `${path}.conditions[${index}]`;
     const type = stringAt(condition, ["type"]);
     const isTaken = types.has(type);
@@ -172,3 +178,44 @@ export const noNamespaceField: NonNullable<KindRules["fieldProblem"]> = (field) 
 
 /** Whether a member is an object. */
 export const hasObject = (object: JsonObject, name: string): boolean => isJsonObject(memberAt(object, [name]));
+
+// Warnings about labels of nodes that have other names now.
+
+const oldLabels: ReadonlyMap<string, string> = new Map([
+  ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
+  ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
+  ["failure-domain.beta.kubernetes.io/zone", 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
+  ["beta.kubernetes.io/instance-type", 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
+  ["app.kubernetes.io/created-by", "deprecated since v1.9"],
+  ["scheduler.alpha.kubernetes.io/preferAvoidPods", "deprecated since v1.22; use Taints and Tolerations instead"],
+  ["node-role.kubernetes.io/master", 'use "node-role.kubernetes.io/control-plane" instead'],
+]);
+
+/** Why a label of nodes is deprecated; undefined when it is not. */
+export function deprecatedNodeLabel(name: string): string | undefined {
+  return oldLabels.get(name);
+}
+
+/**
+ * Warnings about a term that selects nodes. Only required terms have their values validated, so those of preferred ones can be wrong.
+ */
+export function* termWarnings(
+  term: JsonObject,
+  path: string,
+  { checksValues = false }: { readonly checksValues?: boolean } = {},
+): Generator<string> {
+  for (const [index, expression] of listAt(term, "matchExpressions").entries()) {
+    const at = `${path}.matchExpressions[${index}]`;
+    yield* oldLabel(stringAt(expression, ["key"]), `${at}.key`);
+    for (const [place, value] of checksValues ? textsAt(expression, ["values"]).entries() : []) {
+      for (const problem of labelValueProblems(value)) yield `${at}.values[${place}]: ${value} is invalid, ${problem}`;
+    }
+  }
+}
+
+/** A warning about a label of nodes that has another name now. */
+export function* oldLabel(name: string, path: string): Generator<string> {
+  const text = oldLabels.get(name);
+  if (text !== undefined) yield `${path}: ${name} is ${text}`;
+}

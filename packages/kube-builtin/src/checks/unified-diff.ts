@@ -74,14 +74,50 @@ function rangeText(from: number, to: number): string {
   return `${to === from ? from : from + 1},${to - from}`;
 }
 
-/** The differences of two texts; each line ends with a line break. */
-export function unifiedDiff(old: readonly string[], now: readonly string[]): string {
+/** To find the runs of lines that two texts share takes long when lines repeat: of longer texts, this many lines are compared. */
+const mostLines = 400;
+
+/** The differences of two texts, or the first ones of long texts; each line ends with a line break. Empty for equal texts. */
+export function unifiedDiff(old: Iterable<string>, now: Iterable<string>): string {
+  const texts = [old, now].map((lines) => lines[Symbol.iterator]()) as [Iterator<string>, Iterator<string>];
+  let [a, b] = texts.map((text) => nextLines(text, mostLines + 1)) as [string[], string[]];
+  if (a.length <= mostLines && b.length <= mostLines) return differences(a, b, 0);
+  for (let before = 0; a.length > context || b.length > context; ) {
+    let same = 0;
+    while (same < a.length && same < b.length && a[same] === b[same]) same += 1;
+    const isSame = same === a.length && same === b.length;
+    // The lines before the first difference that are shown with it.
+    const start = Math.max(0, same - context);
+    before += start;
+    [a, b] = [a, b].map((lines, index) => {
+      const kept = lines.slice(start);
+      return [...kept, ...nextLines(texts[index] as Iterator<string>, mostLines - kept.length)].slice(0, mostLines);
+    }) as [string[], string[]];
+    if (!isSame) return differences(a, b, before);
+  }
+  return "";
+}
+
+function nextLines(text: Iterator<string>, count: number): string[] {
+  const lines: string[] = [];
+  while (lines.length < count) {
+    const line = text.next();
+    if (line.done) break;
+    lines.push(line.value);
+  }
+  return lines;
+}
+
+/** The differences of two parts that both have this many lines before them. */
+function differences(old: readonly string[], now: readonly string[], before: number): string {
   const lines = hunks(changes(old, now)).flatMap((group) => {
     const [first, last] = [group[0] as Span, group.at(-1) as Span];
     const start = Math.max(0, first.a[0] - context);
     const end = Math.min(old.length, last.a[1] + context);
     const [newStart, newEnd] = [first.b[0] - (first.a[0] - start), last.b[1] + (end - last.a[1])];
-    const shown: string[] = [`@@ -${rangeText(start, end)} +${rangeText(newStart, newEnd)} @@`];
+    const shown: string[] = [
+      `@@ -${rangeText(before + start, before + end)} +${rangeText(before + newStart, before + newEnd)} @@`,
+    ];
     let at = start;
     for (const { a, b } of group) {
       shown.push(...old.slice(at, a[0]).map((line) => ` ${line}`));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of PriorityClasses, RuntimeClasses and Leases.
+// The rules of PriorityClasses, RuntimeClasses and Leases, and the default classes of claims and Ingresses.
 import {
+  type AdmissionPlugin,
   all,
   type Check,
   type KindRules,
@@ -8,11 +9,14 @@ import {
   metaOf,
   named,
   notNegative,
+  type Store,
   within,
 } from "@purlin/kube-apiserver/kinds";
 import {
   duplicatePrinted,
   type FieldError,
+  firstErrors,
+  forbidden,
   forbiddenValue,
   invalidValue,
   requiredValue,
@@ -20,8 +24,9 @@ import {
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, validateLabels } from "@purlin/kube-objects/metadata";
-import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { atRoot, changes, goStruct, immutable, inMember } from "../checks/rule-checks.ts";
+import { memberAt, numberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
+import { atRoot, changes, deprecatedNodeLabel, goStruct, immutable, inMember } from "../checks/rule-checks.ts";
 import { overheadErrors } from "../pods/containers.ts";
 import { tolerationErrors } from "../pods/scheduling.ts";
 
@@ -69,7 +74,7 @@ export const priorityClassRules: KindRules = {
 /** Tolerations of a list, each once. */
 const tolerations: Check = (scheduling, path) => {
   const seen = new Set<string>();
-  return listAt(scheduling, "tolerations").flatMap((one, index) => {
+  return firstErrors(listAt(scheduling, "tolerations"), (one, index) => {
     const key = ["key", "operator", "value", "effect"].map((name) => stringAt(one, [name])).join("\n");
     const isTaken = seen.has(key);
     seen.add(key);
@@ -94,8 +99,17 @@ const scheduling: Check = all(
   tolerations,
 );
 
+/** Nodes that are selected by old names of labels; the reference does not say by which. */
+function selectorWarnings(runtimeClass: JsonObject): string[] {
+  return Object.keys(objectAt(runtimeClass, ["scheduling", "nodeSelector"])).flatMap((label) => {
+    const text = deprecatedNodeLabel(label);
+    return text === undefined ? [] : [`scheduling.nodeSelector: ${text}`];
+  });
+}
+
 /** The rules of RuntimeClasses. */
 export const runtimeClassRules: KindRules = {
+  warnings: selectorWarnings,
   acceptsAnyFinalizer: true,
   validate: atRoot(
     all(
@@ -124,3 +138,109 @@ export const leaseRules: KindRules = {
     }, notNegative("leaseTransitions")),
   ),
 };
+
+/** How a kind of objects gets the default one of its classes. */
+interface DefaultClass {
+  readonly name: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Where the store keeps the classes. */
+  readonly classes: string;
+  /** The annotations that make a class the default. */
+  readonly annotations: readonly string[];
+  /** The member of the spec that names the class. */
+  readonly member: string;
+  /** The annotation that named the class in the past. */
+  readonly oldName: string;
+}
+
+/** New objects that name no class get the newest default class. */
+function defaultClass(store: Store<JsonObject>, kind: DefaultClass): AdmissionPlugin {
+  const isDefault = (entry: JsonObject): boolean => {
+    const annotations = metaOf(entry).annotations ?? {};
+    return kind.annotations.some((name) => annotations[name] === "true");
+  };
+  const path = ["spec", kind.member];
+  return {
+    name: kind.name,
+    handles: ({ operation, type, subresource }) =>
+      operation === "CREATE" && type.group === kind.group && type.resource === kind.resource && subresource === "",
+    admit: ({ object }) => {
+      const isNamed = memberAt(object, path) !== undefined || metaOf(object).annotations?.[kind.oldName] !== undefined;
+      if (isNamed) return object;
+      const [newest] = store
+        .list({ prefix: kind.classes })
+        .entries.map(({ value }) => value)
+        .filter(isDefault)
+        .sort((a, b) => byAge(metaOf(a), metaOf(b)));
+      return newest === undefined ? object : withMember(object, path, metaOf(newest).name ?? "");
+    },
+  };
+}
+
+/** The storage class of a new claim that names none. */
+export function defaultStorageClass(store: Store<JsonObject>): AdmissionPlugin {
+  return defaultClass(store, {
+    name: "DefaultStorageClass",
+    group: "",
+    resource: "persistentvolumeclaims",
+    classes: "/storage.k8s.io/storageclasses/",
+    annotations: ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"],
+    member: "storageClassName",
+    oldName: "volume.beta.kubernetes.io/storage-class",
+  });
+}
+
+const resizable =
+  "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize";
+
+/** Lets a claim ask for more storage only when it is bound, and its storage class allows volumes to grow. */
+export function claimResize(store: Store<JsonObject>): AdmissionPlugin {
+  const classOf = (claim: JsonObject): string =>
+    metaOf(claim).annotations?.["volume.beta.kubernetes.io/storage-class"] ||
+    stringAt(claim, ["spec", "storageClassName"]);
+  const grows = (claim: JsonObject, old: JsonObject): boolean => {
+    const name = classOf(claim);
+    if (name === "" || name !== classOf(old)) return false;
+    const storageClass = store.get(`/storage.k8s.io/storageclasses/${name}`)?.value;
+    return storageClass !== undefined && memberAt(storageClass, ["allowVolumeExpansion"]) === true;
+  };
+  const sizeOf = (claim: JsonObject): string => stringAt(claim, ["spec", "resources", "requests", "storage"]) || "0";
+  return {
+    name: "PersistentVolumeClaimResize",
+    handles: ({ operation, type, subresource }) =>
+      operation === "UPDATE" && type.group === "" && type.resource === "persistentvolumeclaims" && subresource === "",
+    validate: ({ object = {}, old = {}, name }) => {
+      if (compareQuantities(sizeOf(object), sizeOf(old)) <= 0) return;
+      const refused = (why: string): Error => forbidden({ group: "", resource: "persistentvolumeclaims" }, name, why);
+      if (stringAt(old, ["status", "phase"]) !== "Bound") {
+        throw refused("Only bound persistent volume claims can be expanded");
+      }
+      if (!grows(object, old)) throw refused(resizable);
+    },
+  };
+}
+
+/** The class of a new Ingress that names none. */
+export function defaultIngressClass(store: Store<JsonObject>): AdmissionPlugin {
+  return defaultClass(store, {
+    name: "DefaultIngressClass",
+    group: "networking.k8s.io",
+    resource: "ingresses",
+    classes: "/networking.k8s.io/ingressclasses/",
+    annotations: ["ingressclass.kubernetes.io/is-default-class"],
+    member: "ingressClassName",
+    oldName: "kubernetes.io/ingress.class",
+  });
+}
+
+interface Aged {
+  readonly creationTimestamp?: string | null | undefined;
+  readonly name?: string | undefined;
+}
+
+function byAge(one: Aged, other: Aged): number {
+  const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];
+  if (a !== b) return a < b ? 1 : -1;
+  return (one.name ?? "") < (other.name ?? "") ? -1 : 1;
+}

@@ -12,14 +12,19 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { pathSegmentName } from "@purlin/kube-objects/metadata";
 import { claimRules, claimTemplateRules, deviceClassRules } from "../devices/device-rules.ts";
 import { sliceRules } from "../devices/slice-rules.ts";
-import { defaultIngressClass, defaultStorageClass } from "../quota/default-classes.ts";
 import { limitRangeRules, limitRanger } from "../quota/limit-ranger.ts";
 import { ResourceQuotas } from "../quota/resource-quota.ts";
 import { controllerRules, podTemplateRules } from "../workloads/template.ts";
-import { priorityClassRules, runtimeClassRules } from "./class-rules.ts";
+import {
+  claimResize,
+  defaultIngressClass,
+  defaultStorageClass,
+  priorityClassRules,
+  runtimeClassRules,
+} from "./class-rules.ts";
 import { flowSchemaRules, priorityLevelRules } from "./flow-rules.ts";
 import { nodeRules } from "./node-rules.ts";
-import { signingRequestRules } from "./signing-request-rules.ts";
+import { signingRequestRules, subjectRestriction } from "./signing-request-rules.ts";
 
 /** Kinds of the core group about the cluster and about what its namespaces may use. */
 export function clusterKinds(store: Store<JsonObject>): readonly KindRow[] {
@@ -40,7 +45,13 @@ export function clusterKinds(store: Store<JsonObject>): readonly KindRow[] {
       short: ["limits"],
       write: { createOnUpdate: true },
       rules: limitRangeRules,
-      admission: [limitRanger(store), defaultStorageClass(store), defaultIngressClass(store)],
+      admission: [
+        limitRanger(store),
+        defaultStorageClass(store),
+        claimResize(store),
+        defaultIngressClass(store),
+        subjectRestriction,
+      ],
     },
     {
       resource: "nodes",

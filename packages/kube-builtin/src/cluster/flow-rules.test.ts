@@ -34,7 +34,7 @@ const specs: readonly Case[] = [
     ["spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"],
   ],
   [
-    "an unknown way to tell requests apart",
+    "an unknown way to distinguish requests",
     { distinguisherMethod: { type: "x" } },
     ['spec.distinguisherMethod.type: Unsupported value: {"Type":"x"}: supported values: "ByNamespace", "ByUser"'],
   ],

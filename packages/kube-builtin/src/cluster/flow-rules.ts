@@ -13,8 +13,10 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidValue,
+  repeatsIn,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
@@ -53,7 +55,7 @@ const namespaces: Check = (rule, path) => {
   if (given.includes("*")) {
     return given.length > 1 ? [invalidValue(at, given, "if '*' is present, must not specify other namespaces")] : [];
   }
-  return given.flatMap((one, index) =>
+  return firstErrors(given, (one, index) =>
     dns1123LabelProblems(one).map((problem) => invalidValue(`${at}[${index}]`, one, namespaceText + problem)),
   );
 };
@@ -80,7 +82,7 @@ const urls: Check = all(
   (rule, path) => {
     const given = textsAt(rule, ["nonResourceURLs"]);
     if (given.includes("*")) return [];
-    return given.flatMap((url, index) => {
+    return firstErrors(given, (url, index) => {
       const problem = urlProblem(url);
       return problem === undefined ? [] : [invalidValue(`${path}.nonResourceURLs[${index}]`, url, problem)];
     });
@@ -169,12 +171,10 @@ function schemaErrors(object: JsonObject): FieldError[] {
 /** Conditions have types, each once. */
 const typedConditions: Check = (status, path) => {
   const types = listAt(status, "conditions").map((one) => stringAt(one, ["type"]));
-  return types.flatMap((type, index) => {
+  const isRepeated = repeatsIn(types);
+  return firstErrors(types, (type, index) => {
     const at = `${path}.conditions[${index}].type`;
-    return [
-      ...(types.indexOf(type) < index ? [duplicateValue(at, type)] : []),
-      ...(type === "" ? [requiredValue(at)] : []),
-    ];
+    return [...(isRepeated(index) ? [duplicateValue(at, type)] : []), ...(type === "" ? [requiredValue(at)] : [])];
   });
 };
 

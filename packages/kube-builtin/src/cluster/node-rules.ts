@@ -4,13 +4,15 @@ import {
   duplicatePrinted,
   duplicateValue,
   type FieldError,
+  firstErrors,
+  firstErrorsByName,
   forbiddenValue,
   internalFieldError,
   invalidValue,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { rangeErrors, rangeOf, rangeWarnings } from "../checks/addresses.ts";
@@ -42,7 +44,7 @@ function inGo(taint: JsonObject): JsonObject {
 
 function taintErrors(node: JsonObject): FieldError[] {
   const seen = new Set<string>();
-  return listAt(node, "spec", "taints").flatMap((taint, index) => {
+  return firstErrors(listAt(node, "spec", "taints"), (taint, index) => {
     const path = `metadata.taints[${index}]`;
     const [key, value, effect] = ["key", "value", "effect"].map((name) => stringAt(taint, [name])) as [
       string,
@@ -71,7 +73,7 @@ function duplicateTaint(path: string, taint: JsonObject): FieldError {
 function capacityErrors(node: JsonObject): FieldError[] {
   return ["capacity", "allocatable"].flatMap((member) => {
     const amounts = objectAt(node, ["status", member]);
-    return sortedKeys(amounts).flatMap((name) => amountErrors(name, String(amounts[name]), `status.${member}.${name}`));
+    return firstErrorsByName(amounts, (name) => amountErrors(name, String(amounts[name]), `status.${member}.${name}`));
   });
 }
 
@@ -83,7 +85,7 @@ const longestFeature = 253;
 /** The features that a node declares are named like gates of features, and sorted. */
 function featureErrors(node: JsonObject): FieldError[] {
   const features = textsAt(node, ["status", "declaredFeatures"]);
-  return features.flatMap((feature, index) => {
+  return firstErrors(features, (feature, index) => {
     const path = `status.declaredFeatures[${index}]`;
     const previous = features[index - 1];
     const isLong = Buffer.byteLength(feature) > longestFeature;
@@ -103,13 +105,13 @@ const compareBytes = (one: string, other: string): number => Buffer.compare(Buff
 
 function rangeOfPodsErrors(node: JsonObject): FieldError[] {
   const ranges = textsAt(node, ["spec", "podCIDRs"]);
-  const families = new Set(ranges.map((text) => rangeOf(text)?.address.bits));
+  const families = new Set(ranges.slice(0, 2).map((text) => rangeOf(text)?.address.bits));
   const wrong = ranges.findIndex((text) => rangeOf(text) === undefined);
   const isOnePerFamily = ranges.length < 2 || (ranges.length === 2 && families.size === 2 && wrong < 0);
   const unread = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${ranges[wrong] ?? ""})`;
   const why = "may specify no more than one CIDR for each IP family";
   return [
-    ...ranges.flatMap((text, index) => rangeErrors(text, `spec.podCIDRs[${index}]`)),
+    ...firstErrors(ranges, (text, index) => rangeErrors(text, `spec.podCIDRs[${index}]`)),
     ...(wrong >= 0 && ranges.length > 1
       ? [internalFieldError("spec.podCIDRs", `invalid PodCIDRs. failed to check with dual stack with error:${unread}`)]
       : []),
@@ -146,7 +148,7 @@ function nodeChange(node: JsonObject, old: JsonObject, endpoint: Endpoint): Fiel
 
 function addressErrors(node: JsonObject): FieldError[] {
   const seen = new Set<string>();
-  return listAt(node, "status", "addresses").flatMap((one, index) => {
+  return firstErrors(listAt(node, "status", "addresses"), (one, index) => {
     const shown = { Type: stringAt(one, ["type"]), Address: stringAt(one, ["address"]) };
     const key = JSON.stringify(shown);
     const isTaken = seen.has(key);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Endpoint, type KindRules, listAt, textFields } from "@purlin/kube-apiserver/kinds";
+import { certificatesProblem, signingRequestOrganizations, signingRequestProblem } from "@purlin/certificates";
+import { type AdmissionPlugin, type Endpoint, type KindRules, listAt, textFields } from "@purlin/kube-apiserver/kinds";
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
+  forbidden,
   forbiddenValue,
   invalidValue,
+  repeatsIn,
   requiredValue,
   tooLong,
   unsupportedValue,
@@ -13,6 +17,7 @@ import {
 import { goQuote, type JsonObject, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
+import { uriProblem } from "../checks/addresses.ts";
 import { noNamespaceField } from "../checks/rule-checks.ts";
 
 const decisions = new Set(["Approved", "Denied"]);
@@ -32,7 +37,8 @@ function keepsDecisions(object: JsonObject, old: JsonObject): JsonObject {
     const isOfType = (one: JsonObject): boolean => stringAt(one, ["type"]) === type;
     const before = listAt(old, "status", "conditions").filter(isOfType);
     if (conditions.filter(isOfType).length !== before.length) continue;
-    for (const [index, one] of conditions.entries()) if (isOfType(one)) conditions[index] = before.shift() ?? one;
+    const kept = before.values();
+    for (const [index, one] of conditions.entries()) if (isOfType(one)) conditions[index] = kept.next().value ?? one;
   }
   return conditions.length === 0 ? object : withMember(object, ["status", "conditions"], conditions);
 }
@@ -71,64 +77,24 @@ const maxDomain = 253;
 const maxSigner = 571;
 const legacySigner = "kubernetes.io/legacy-unknown";
 
-/** So many beginnings of blocks are looked at: text that repeats them must not take long. */
-const mostBlocks = 10;
-const dashes = "-----";
-const begin = "-----BEGIN ";
-const end = "\n-----END ";
-
-/** The type of the first whole block of a PEM file, as Go reads it; undefined when there is none. */
-function firstBlockType(pem: string): string | undefined {
-  const text = `\n${pem}`;
-  let at = text.indexOf(`\n${begin}`);
-  for (let count = 0; at >= 0 && count < mostBlocks; count += 1) {
-    const [line = ""] = text.slice(at + 1 + begin.length).split("\n", 1);
-    const [first, lineEnd] = [line.trimEnd(), at + 1 + begin.length + line.length];
-    const type = first.slice(0, -dashes.length);
-    if (first.endsWith(dashes) && isWholeBlock(text.slice(lineEnd), type)) return type;
-    at = text.indexOf(`\n${begin}`, lineEnd);
-  }
-  return undefined;
-}
-
-/** Whether text that begins after the first line of a block has its content and its last line. */
-function isWholeBlock(text: string, type: string): boolean {
-  const headers = /^(?:\n[^\n:]*:[^\n]*(?=\n))*/.exec(text)?.[0] ?? "";
-  const last = text.indexOf(end, headers.length);
-  if (last < 0) return false;
-  const [lastLine = ""] = text.slice(last + end.length).split("\n", 1);
-  if (lastLine.trimEnd() !== type + dashes) return false;
-  const content = text.slice(headers.length, last).replaceAll(/[ \t\r\n]/g, "");
-  return content.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(content);
-}
-
 function requestErrors(spec: JsonObject): FieldError[] {
   const [sent, given, signer] = [
     stringAt(spec, ["request"]),
     textsAt(spec, ["usages"]),
     stringAt(spec, ["signerName"]),
   ];
-  const isRequest = firstBlockType(Buffer.from(sent, "base64").toString("latin1")) === "CERTIFICATE REQUEST";
+  const isRepeated = repeatsIn(given);
+  const problem = signingRequestProblem(Buffer.from(sent, "base64"), uriProblem);
   const seconds = memberAt(spec, ["expirationSeconds"]);
   const brief = "may not specify a duration less than 600 seconds (10 minutes)";
   const legacy = "the legacy signerName is not allowed via this API version";
   return [
-    ...(isRequest
-      ? []
-      : [
-          invalidValue(
-            "spec.request",
-            memberAt(spec, ["request"]) ?? null,
-            "PEM block type must be CERTIFICATE REQUEST",
-          ),
-        ]),
+    ...(problem === undefined ? [] : [invalidValue("spec.request", memberAt(spec, ["request"]) ?? null, problem)]),
     ...(given.length === 0 ? [requiredValue("spec.usages")] : []),
-    ...given.flatMap((one, index) =>
+    ...firstErrors(given, (one, index) =>
       usages.includes(one) ? [] : [unsupportedValue(`spec.usages[${index}]`, one, usages)],
     ),
-    ...given.flatMap((one, index) =>
-      given.indexOf(one) < index ? [duplicateValue(`spec.usages[${index}]`, one)] : [],
-    ),
+    ...firstErrors(given, (one, index) => (isRepeated(index) ? [duplicateValue(`spec.usages[${index}]`, one)] : [])),
     ...(signer === legacySigner
       ? [invalidValue("spec.signerName", signer, legacy)]
       : signerErrors(signer, "spec.signerName")),
@@ -139,62 +105,93 @@ function requestErrors(spec: JsonObject): FieldError[] {
 const statuses = ["False", "True", "Unknown"];
 const onlyTrue = ["Approved", "Denied", "Failed"];
 
-function conditionErrors(object: JsonObject): FieldError[] {
-  const conditions = listAt(object, "status", "conditions");
-  const types = conditions.map((one) => stringAt(one, ["type"]));
-  return conditions.flatMap((one, index) => {
+const typesOf = (object: JsonObject): string[] =>
+  listAt(object, "status", "conditions").map((one) => stringAt(one, ["type"]));
+
+/** What the old object has already stays allowed. */
+function conditionErrors(object: JsonObject, old: JsonObject): FieldError[] {
+  const [types, before] = [typesOf(object), typesOf(old)];
+  const had = new Set(before);
+  const hadBoth = had.has("Approved") && had.has("Denied");
+  const hadDuplicates = had.size < before.length;
+  const isRepeated = repeatsIn(types);
+  const seen = new Set<string>();
+  return firstErrors(listAt(object, "status", "conditions"), (one, index) => {
     const [at, type, status] = [`status.conditions[${index}]`, types[index] ?? "", stringAt(one, ["status"])];
     const allowed = onlyTrue.includes(type) ? ["True"] : statuses;
     const other = type === "Approved" ? "Denied" : type === "Denied" ? "Approved" : undefined;
-    const isBoth = other !== undefined && types.slice(0, index).includes(other);
+    const isBoth = !hadBoth && other !== undefined && seen.has(other);
+    seen.add(type);
     return [
-      ...(type === "" ? [requiredValue(`${at}.type`)] : []),
+      ...(type === "" && !had.has("") ? [requiredValue(`${at}.type`)] : []),
       ...(status === "" ? [requiredValue(`${at}.status`)] : []),
       ...(status === "" || allowed.includes(status) ? [] : [unsupportedValue(`${at}.status`, status, allowed)]),
       ...(isBoth ? [invalidValue("status.conditions", type, exclusive)] : []),
-      ...(types.indexOf(type) < index ? [duplicateValue(`${at}.type`, type)] : []),
+      ...(isRepeated(index) && !hadDuplicates ? [duplicateValue(`${at}.type`, type)] : []),
     ];
   });
 }
 
 const exclusive = "Approved and Denied conditions are mutually exclusive";
+const certificatePath = "status.certificate";
 
+const bytesOf = (object: JsonObject): Buffer => Buffer.from(stringAt(object, ["status", "certificate"]), "base64");
+
+/** A certificate that an old object has already is not looked at again. */
 function certificateErrors(object: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [stringAt(object, ["status", "certificate"]), stringAt(old, ["status", "certificate"])];
-  if (now === before) return [];
-  const isPem = now === "" || Buffer.from(now, "base64").toString().includes("-----BEGIN CERTIFICATE-----");
-  const why = "must contain at least one CERTIFICATE PEM block";
-  const path = "status.certificate";
-  return [
-    ...(isPem ? [] : [invalidValue(path, "<certificate data>", why)]),
-    ...(before === "" ? [] : [forbiddenValue(path, "updates may not modify existing certificate content")]),
-  ];
+  const [now, before] = [bytesOf(object), bytesOf(old)];
+  const problem = now.length === 0 || now.equals(before) ? undefined : certificatesProblem(now, uriProblem);
+  return problem === undefined ? [] : [invalidValue(certificatePath, "<certificate data>", problem)];
 }
 
-/** Decisions stay, and only an approver adds them. */
-function decisionErrors(object: JsonObject, old: JsonObject, endpoint: Endpoint): FieldError[] {
-  const count = (one: JsonObject, type: string): number =>
-    listAt(one, "status", "conditions").filter((condition) => stringAt(condition, ["type"]) === type).length;
-  return onlyTrue.flatMap((type) => {
-    const [now, before] = [count(object, type), count(old, type)];
-    const isAdded = now > before && endpoint !== "approval" && type !== "Failed";
-    const say = (verb: string): FieldError[] => [
-      forbiddenValue("status.conditions", `updates may not ${verb} a condition of type ${goQuote(type)}`),
-    ];
-    return now < before ? say("remove") : isAdded ? say("add") : [];
-  });
+/** Decisions stay, and only an approver adds them; a certificate stays. */
+function changeErrors(object: JsonObject, old: JsonObject, endpoint: Endpoint): FieldError[] {
+  const [now, before] = [typesOf(object), typesOf(old)];
+  const grown = (type: string): number =>
+    now.filter((one) => one === type).length - before.filter((one) => one === type).length;
+  const say = (verb: string, type: string): FieldError =>
+    forbiddenValue("status.conditions", `updates may not ${verb} a condition of type ${goQuote(type)}`);
+  const isReset = bytesOf(old).length > 0 && !bytesOf(object).equals(bytesOf(old));
+  return [
+    ...onlyTrue.filter((type) => grown(type) < 0).map((type) => say("remove", type)),
+    ...(endpoint === "approval" ? [] : [...decisions].filter((type) => grown(type) > 0)).map((type) =>
+      say("add", type),
+    ),
+    ...(isReset ? [forbiddenValue(certificatePath, "updates may not modify existing certificate content")] : []),
+  ];
 }
 
 /** Conditions with the times of their changes. */
 function withTimes(object: JsonObject, old: JsonObject, now: string): JsonObject {
-  const before = listAt(old, "status", "conditions");
+  const keyOf = (one: JsonObject): string => `${stringAt(one, ["type"])} ${stringAt(one, ["status"])}`;
+  // The first of several that are alike counts.
+  const before = new Map(
+    listAt(old, "status", "conditions")
+      .map((one) => [keyOf(one), one] as const)
+      .toReversed(),
+  );
   const timed = listAt(object, "status", "conditions").map((one) => {
-    const same = before.find((other) => other["type"] === one["type"] && other["status"] === one["status"]);
-    const since = stringAt(one, ["lastTransitionTime"]) || stringAt(same ?? {}, ["lastTransitionTime"]) || now;
+    const same = before.get(keyOf(one)) ?? {};
+    const since = stringAt(one, ["lastTransitionTime"]) || stringAt(same, ["lastTransitionTime"]) || now;
     return { ...one, lastUpdateTime: stringAt(one, ["lastUpdateTime"]) || now, lastTransitionTime: since };
   });
   return timed.length === 0 ? object : withMember(object, ["status", "conditions"], timed);
 }
+
+const clientSigner = "kubernetes.io/kube-apiserver-client";
+
+/** A certificate of the API server never makes its owner an administrator. */
+export const subjectRestriction: AdmissionPlugin = {
+  name: "CertificateSubjectRestriction",
+  handles: ({ operation, type, subresource }) =>
+    operation === "CREATE" && type.resource === "certificatesigningrequests" && subresource === "",
+  validate: ({ object = {}, type, name }) => {
+    if (stringAt(object, ["spec", "signerName"]) !== clientSigner) return;
+    const request = Buffer.from(stringAt(object, ["spec", "request"]), "base64");
+    if (!signingRequestOrganizations(request).includes("system:masters")) return;
+    throw forbidden(type, name, `use of ${clientSigner} signer with system:masters group is not allowed`);
+  },
+};
 
 /** The rules of CertificateSigningRequests: the server records the requestor, and only the status changes afterwards. */
 export function signingRequestRules(now: () => Date): KindRules {
@@ -208,9 +205,9 @@ export function signingRequestRules(now: () => Date): KindRules {
     },
     validateNew: (object) => requestErrors(objectAt(object, ["spec"])),
     validateChange: (object, old, endpoint) => [
-      ...conditionErrors(object),
-      ...decisionErrors(object, old, endpoint),
+      ...conditionErrors(object, old),
       ...certificateErrors(object, old),
+      ...changeErrors(object, old, endpoint),
     ],
     prepareCreate: withRequestor,
     prepareUpdate: (object, old, endpoint) => {

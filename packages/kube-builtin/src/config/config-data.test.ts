@@ -2,6 +2,7 @@
 // ConfigMaps and Secrets. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish, type Work } from "@purlin/base";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { configKeyProblems, configMapRules, secretRules } from "./config-data.ts";
@@ -88,14 +89,20 @@ test("an immutable object stays as it is", () => {
   );
 });
 
+function* none(): Work<undefined> {}
+
 test("texts for writing become data, and win over it", () => {
-  const decoded = (object: JsonObject): unknown => secretRules.decode?.(object, object);
+  const decoded = (object: JsonObject): unknown => finish(secretRules.decodingFields?.(object) ?? none());
   assert.deepEqual(decoded({ data: { a: "b2xk", b: "eA==" }, stringData: { a: "new", c: "ü" } }), {
     data: { a: "bmV3", b: "eA==", c: "w7w=" },
   });
   const plain = { data: { a: "b2xk" } };
   assert.equal(decoded(plain), plain);
   assert.deepEqual(decoded({ stringData: {} }), { data: {} });
+  assert.deepEqual(
+    decoded(JSON.parse('{"stringData":{"__proto__":"x"}}')),
+    JSON.parse('{"data":{"__proto__":"eA=="}}'),
+  );
 });
 
 test("Secrets can be selected by their type", () => {

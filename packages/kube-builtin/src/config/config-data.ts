@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone, type Work } from "@purlin/base";
+import { keyPairProblem } from "@purlin/certificates";
 import { type KindRules, textFields } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
@@ -9,8 +11,18 @@ import {
   requiredValue,
   tooLong,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, jsonEqual, jsonKind, parseJson, utf8Length } from "@purlin/kube-objects/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  jsonKind,
+  parseJson,
+  setOwnValue,
+  utf8Length,
+} from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { uriProblem } from "../checks/addresses.ts";
 
 const accountName = "kubernetes.io/service-account.name";
 
@@ -127,7 +139,7 @@ export const configMapRules: KindRules = {
 };
 
 export const secretRules: KindRules = {
-  decode: withStringData,
+  decodingFields: withStringData,
   validate: (object) => {
     const data = objectAt(object, ["data"]);
     return [
@@ -142,16 +154,34 @@ export const secretRules: KindRules = {
       : [invalidValue("type", stringAt(object, ["type"]), "field is immutable")]),
     ...immutableErrors(object, old, ["data"]),
   ],
+  warnings: keyPairWarnings,
   fields: textFields("type"),
 };
 
+/** The certificate and the key of a Secret for TLS belong together. */
+function keyPairWarnings(object: JsonObject): string[] {
+  if (stringAt(object, ["type"]) !== "kubernetes.io/tls") return [];
+  const [certificate, key] = ["tls.crt", "tls.key"].map((name) =>
+    Buffer.from(stringAt(object, ["data", name]), "base64"),
+  );
+  const problem = certificate && key && keyPairProblem({ certificate, key, uriProblem });
+  return problem === undefined ? [] : [problem];
+}
+
 /** Text is data that is easier to write; it is not stored as such. */
-function withStringData(object: JsonObject): JsonObject {
+function* withStringData(object: JsonObject): Work<JsonObject> {
   const { stringData, ...rest } = object;
   if (stringData === undefined) return object;
-  const added = Object.entries(objectAt(object, ["stringData"])).map(([key, text]) => [
-    key,
-    Buffer.from(String(text)).toString("base64"),
-  ]);
-  return { ...rest, data: { ...objectAt(object, ["data"]), ...Object.fromEntries(added) } };
+  const data: Record<string, JsonValue> = {};
+  const before = objectAt(object, ["data"]);
+  for (const key of Object.keys(before)) {
+    setOwnValue(data, key, before[key] ?? null);
+    if (isPartDone()) yield;
+  }
+  const texts = objectAt(object, ["stringData"]);
+  for (const key of Object.keys(texts)) {
+    setOwnValue(data, key, Buffer.from(String(texts[key])).toString("base64"));
+    if (isPartDone()) yield;
+  }
+  return { ...rest, data };
 }

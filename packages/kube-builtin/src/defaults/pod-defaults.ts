@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a write adds to the spec of a Pod, and what it drops from it.
+import type { KindRules } from "@purlin/kube-apiserver/kinds";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { memberAt, withMember } from "@purlin/kube-objects/object";
 import { type Amounts, amountsAt, containerAmounts, isHugePages } from "../checks/resource-names.ts";
+import { templateLists } from "../storage/volume-rules.ts";
 
 /** Changes an object; gives the same one back when there is nothing to change. */
 export type Edit = (object: JsonObject) => JsonObject;
@@ -83,13 +87,24 @@ const volumeImage: Edit = (source) => {
   return source["pullPolicy"] === undefined ? { ...source, pullPolicy: imagePullPolicy ?? "" } : source;
 };
 
+/** The members of several objects, the last of each name. One alone is not copied: it may be as large as a request. */
+function joined<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
+  const filled = parts.filter((part) => Object.keys(part).length > 0);
+  return filled.length === 1 && filled[0] !== undefined ? filled[0] : Object.assign({}, ...filled);
+}
+
 /** What may be used is what is asked for, where only the limit is given. */
 const requests: Edit = (resources) => {
   const limits = resources["limits"];
   if (!isJsonObject(limits)) return resources;
   const given = isJsonObject(resources["requests"]) ? resources["requests"] : {};
-  return { ...resources, requests: { ...limits, ...given } };
+  return { ...resources, requests: joined(limits, given) };
 };
+
+function named(amounts: Amounts, isWanted: (name: string) => boolean): Amounts {
+  const names = Object.keys(amounts).filter(isWanted);
+  return Object.fromEntries(names.map((name) => [name, amounts[name] ?? "0"]));
+}
 
 /** The whole Pod gets limits of huge pages, and requests, from its containers, then requests from its limits. */
 const podResources: Edit = (spec) => {
@@ -98,12 +113,15 @@ const podResources: Edit = (spec) => {
   const [asked, may] = [amountsAt(own, ["requests"]), amountsAt(own, ["limits"])];
   if (Object.keys(asked).length + Object.keys(may).length === 0) return spec;
   const of = (member: "requests" | "limits", isShared: (name: string) => boolean): Amounts =>
-    Object.fromEntries(Object.entries(containerAmounts(spec, member)).filter(([name]) => isShared(name)));
-  const limits = { ...of("limits", (name) => isHugePages(name) && asked[name] === undefined), ...may };
+    named(containerAmounts(spec, member), isShared);
+  const limits = joined(
+    of("limits", (name) => isHugePages(name) && asked[name] === undefined),
+    may,
+  );
   if (Object.keys(limits).length === 0) return spec;
   const isSupported = (name: string): boolean => ["cpu", "memory"].includes(name);
-  const supported = Object.entries(limits).filter(([name]) => isSupported(name) || isHugePages(name));
-  const requests = { ...Object.fromEntries(supported), ...of("requests", isSupported), ...asked };
+  const supported = named(limits, (name) => isSupported(name) || isHugePages(name));
+  const requests = joined(supported, of("requests", isSupported), asked);
   return { ...spec, resources: { ...own, limits, ...(Object.keys(requests).length > 0 && { requests }) } };
 };
 
@@ -171,7 +189,7 @@ const hostPorts: Edit = when(
   ),
 );
 
-/** Defaults of a Pod's spec, wherever it stands. `isPod` for a Pod itself, whose requests are filled in too. */
+/** Defaults of a Pod's spec, in any kind. `isPod` for a Pod itself, whose requests are filled in too. */
 export function podSpecDefaults({ isPod }: { readonly isPod: boolean }): Edit {
   const resources: Edit = isPod ? inside("resources", requests) : (one) => one;
   return all(
@@ -196,3 +214,48 @@ export function podSpecDefaults({ isPod }: { readonly isPod: boolean }): Edit {
 
 /** Defaults of a Pod's template in a workload. */
 export const podTemplateDefaults: Edit = inside("spec", podSpecDefaults({ isPod: false }));
+
+/** A member that a write drops. */
+function without(name: string): Edit {
+  return (object) => {
+    if (object[name] === undefined) return object;
+    const { [name]: _dropped, ...rest } = object;
+    return rest;
+  };
+}
+
+const lifecycle: Edit = (container) => {
+  const life = container["lifecycle"];
+  if (!isJsonObject(life) || life["stopSignal"] === undefined) return container;
+  const { stopSignal: _signal, ...rest } = life;
+  return Object.keys(rest).length === 0 ? without("lifecycle")(container) : { ...container, lifecycle: rest };
+};
+
+/** Fields of features that the reference has off by default. */
+const enabled: Edit = all(
+  without("schedulingGroup"),
+  ...["containers", "initContainers", "ephemeralContainers"].map((list) => each(list, lifecycle)),
+  each("volumes", inside("projected", each("sources", all(without("clusterTrustBundle"), without("podCertificate"))))),
+);
+
+/** Lists that may not be set, not even to an empty one. */
+const emptyLists: readonly string[] = [
+  ...templateLists.map((name) => `volumes.*.ephemeral.volumeClaimTemplate.metadata.${name}`),
+  "resources.claims",
+  ...["ports", "resizePolicy", "restartPolicyRules", "resources.limits", "resources.requests", "resources.claims"].map(
+    (name) => `ephemeralContainers.*.${name}`,
+  ),
+];
+
+/** Rules that drop such fields of the Pod's spec at a path, and keep what counts although it is empty. */
+export function withoutDisabledFields(...path: readonly string[]): Pick<KindRules, "withoutDisabled" | "keepsEmpty"> {
+  return {
+    keepsEmpty: emptyLists.map((list) => [...path, ...list.split(".")]),
+    withoutDisabled: (object: JsonObject) => {
+      const spec = memberAt(object, path);
+      if (!isJsonObject(spec)) return object;
+      const kept = enabled(spec);
+      return kept === spec ? object : withMember(object, path, kept);
+    },
+  };
+}

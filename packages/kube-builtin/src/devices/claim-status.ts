@@ -5,9 +5,11 @@ import { all, type Check, eachItem, listAt, needed } from "@purlin/kube-apiserve
 import {
   duplicatePrinted,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
+  repeatsIn,
   requiredValue,
   tooLong,
   tooMany,
@@ -107,7 +109,7 @@ const network: Check = (data, path) => {
       : []),
     ...(ips.length > maxAddresses
       ? [tooMany(at, ips.length, maxAddresses)]
-      : [...ips.flatMap((ip, index) => interfaceErrors(ip, `${at}[${index}]`)), ...repeated(ips, at)]),
+      : [...firstErrors(ips, (ip, index) => interfaceErrors(ip, `${at}[${index}]`)), ...repeated(ips, at)]),
   ];
 };
 
@@ -198,7 +200,7 @@ export function claimStatusErrors(claim: JsonObject, old: JsonObject): FieldErro
   const status = objectAt(claim, ["status"]);
   const allocated = new Set(results(claim).map(deviceKey));
   const devices = listAt(status, "devices");
-  const keys = devices.map(deviceKey);
+  const isRepeated = repeatsIn(devices.map(deviceKey));
   return [
     ...limited(
       "reservedFor",
@@ -206,8 +208,8 @@ export function claimStatusErrors(claim: JsonObject, old: JsonObject): FieldErro
       all(eachItem("reservedFor", user), unique("reservedFor", "uid")),
     )(status, "status"),
     ...eachItem("devices", deviceStatus(allocated))(status, "status"),
-    ...devices.flatMap((one, index) =>
-      keys.indexOf(deviceKey(one)) < index ? [duplicatePrinted(`status.devices[${index}]`, shownKey(one))] : [],
+    ...firstErrors(devices, (one, index) =>
+      isRepeated(index) ? [duplicatePrinted(`status.devices[${index}]`, shownKey(one))] : [],
     ),
     ...reservationErrors(claim, old),
     ...allocationErrors(claim, old),

@@ -5,6 +5,7 @@ import { type Check, eachItem, listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   internalFieldError,
   invalidValue,
@@ -108,7 +109,7 @@ export function unique(name: string, member: string): Check {
 /** The errors of texts that are repeated in a list. */
 export function repeated(texts: readonly string[], path: string): FieldError[] {
   const seen = new Set<string>();
-  return texts.flatMap((text, index) => {
+  return firstErrors(texts, (text, index) => {
     const isTaken = seen.has(text);
     seen.add(text);
     return isTaken ? [duplicateValue(`${path}[${index}]`, text)] : [];
@@ -140,7 +141,10 @@ export function requestNames(claim: JsonObject): Check {
   return (object, path) => {
     const [given, at] = [textsAt(object, ["requests"]), `${path}.requests`];
     if (given.length > maxItems) return [tooMany(at, given.length, maxItems)];
-    return [...given.flatMap((name, index) => requestErrors(claim, name, `${at}[${index}]`)), ...repeated(given, at)];
+    return [
+      ...firstErrors(given, (name, index) => requestErrors(claim, name, `${at}[${index}]`)),
+      ...repeated(given, at),
+    ];
   };
 }
 
@@ -219,7 +223,7 @@ const maxConditions = 4;
 function conditionTypes(object: JsonObject, name: string, path: string): FieldError[] {
   const [types, at] = [textsAt(object, [name]), `${path}.${name}`];
   if (types.length > maxConditions) return [tooMany(at, types.length, maxConditions)];
-  return types.flatMap((type, index) =>
+  return firstErrors(types, (type, index) =>
     labelKeyProblems(type).map((problem) => invalidValue(`${at}[${index}]`, type, problem)),
   );
 }
@@ -234,7 +238,7 @@ export const bindingConditions: Check = (object, path) => {
     ...conditionTypes(object, "bindingFailureConditions", path),
     ...repeated(awaited, `${path}.bindingConditions`),
     ...repeated(failed, at),
-    ...failed.flatMap((type, index) =>
+    ...firstErrors(failed, (type, index) =>
       awaited.includes(type) ? [invalidValue(`${at}[${index}]`, type, overlap)] : [],
     ),
     ...(awaited.length === 0 && failed.length > 0

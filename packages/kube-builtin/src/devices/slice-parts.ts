@@ -4,9 +4,11 @@ import { type Check, listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
+  repeatsIn,
   requiredValue,
   tooMany,
 } from "@purlin/kube-objects/errors";
@@ -132,7 +134,7 @@ interface Bounds {
 const maxValues = 10;
 
 function valueErrors(values: readonly string[], path: string, { initial, most }: Bounds): FieldError[] {
-  const unsorted = values.flatMap((value, index) =>
+  const unsorted = firstErrors(values, (value, index) =>
     index > 0 && compareQuantities(values[index - 1] ?? "", value) > 0
       ? [invalidValue(`${path}[${index}]`, value, "values must be sorted in ascending order")]
       : [],
@@ -147,13 +149,14 @@ function valueErrors(values: readonly string[], path: string, { initial, most }:
 
 function optionErrors(values: readonly string[], path: string, most: string): FieldError[] {
   const keys = values.map((value) => String(wholeOf(value)));
+  const isRepeated = repeatsIn(keys);
   return [
-    ...values.flatMap((value, index) =>
+    ...firstErrors(values, (value, index) =>
       compareQuantities(value, most) > 0
         ? [invalidValue(`${path}[${index}]`, value, `option is larger than capacity value: ${most}`)]
         : [],
     ),
-    ...keys.flatMap((key, index) => (keys.indexOf(key) < index ? [duplicateValue(`${path}[${index}]`, key)] : [])),
+    ...firstErrors(keys, (key, index) => (isRepeated(index) ? [duplicateValue(`${path}[${index}]`, key)] : [])),
   ];
 }
 

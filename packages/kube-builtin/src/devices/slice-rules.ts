@@ -3,6 +3,7 @@
 import { all, type Check, eachItem, type KindRules, listAt, textFields } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
+  firstErrorsByName,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -11,7 +12,14 @@ import {
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject, jsonEqual, sortedKeys, utf8Length } from "@purlin/kube-objects/json";
+import {
+  goQuote,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  utf8Length,
+} from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
 import { goForm } from "../checks/go-form.ts";
@@ -84,7 +92,7 @@ interface EntryChecks {
 function eachEntry(name: string, { key: keyErrors, value, shown }: EntryChecks): Check {
   return (object, path) => {
     const [entries, at] = [objectAt(object, [name]), `${path}.${name}`];
-    return sortedKeys(entries).flatMap((key) => [
+    return firstErrorsByName(entries, (key) => [
       ...keyErrors(key, at),
       ...value(objectAt(entries, [key]), `${at}[${shownKey(key, shown)}]`),
     ]);
@@ -207,11 +215,19 @@ function withoutDisabled(object: JsonObject): JsonObject {
   };
 }
 
+const disabledValues = ["ints", "bools", "strings", "versions"];
+
 function enabled({ nodeAllocatableResourceMappings: _mappings, ...device }: JsonObject): JsonObject {
   const attributes = device["attributes"];
-  if (!isJsonObject(attributes)) return device;
+  if (!isJsonObject(attributes) || !Object.keys(attributes).some((name) => hasDisabled(attributes[name]))) {
+    return device;
+  }
   const kept = Object.entries(attributes).map(([name, value]) => [name, isJsonObject(value) ? plain(value) : value]);
   return { ...device, attributes: Object.fromEntries(kept) as JsonObject };
+}
+
+function hasDisabled(attribute: JsonValue | undefined): boolean {
+  return isJsonObject(attribute) && disabledValues.some((name) => Object.hasOwn(attribute, name));
 }
 
 const plain = ({

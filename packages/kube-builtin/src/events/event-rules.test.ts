@@ -28,7 +28,7 @@ const reported = {
   involvedObject: {},
 };
 
-test("an event with a time says who reports what", () => {
+test("an event with a time names its reporter and action", () => {
   assert.deepEqual(core("kube-system", reported), []);
   assert.deepEqual(core("default", { eventTime: "t", involvedObject: {} }), [
     "reportingComponent: Required value",

@@ -21,7 +21,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { balancerWarnings, loadBalancer, notAddress } from "../checks/addresses.ts";
@@ -142,6 +142,14 @@ function annotatedClass(ingress: JsonObject): FieldError[] {
     : [];
 }
 
+/** A new Ingress that names its class in the old place only. */
+function annotationWarnings(ingress: JsonObject): string[] {
+  const isOnlyOld = typeof memberAt(ingress, ["spec", "ingressClassName"]) !== "string";
+  return isOnlyOld && Object.hasOwn(metaOf(ingress).annotations ?? {}, classAnnotation)
+    ? [`annotation ${goQuote(classAnnotation)} is deprecated, please use 'spec.ingressClassName' instead`]
+    : [];
+}
+
 /** The rules of Ingresses. */
 export const ingressRules: KindRules = {
   validate: inMember(
@@ -156,7 +164,10 @@ export const ingressRules: KindRules = {
   ),
   validateNew: annotatedClass,
   validateChange: onStatus(loadBalancer),
-  warnings: (ingress, _old, endpoint) => (endpoint === "status" ? balancerWarnings(ingress) : []),
+  warnings: (ingress, old, endpoint) => {
+    if (endpoint === "status") return balancerWarnings(ingress);
+    return old === undefined ? annotationWarnings(ingress) : [];
+  },
 };
 
 const scopes = ["Cluster", "Namespace"];

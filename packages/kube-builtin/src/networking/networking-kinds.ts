@@ -18,6 +18,7 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -74,7 +75,7 @@ const ipBlock: Check = (block, path) => {
   const range = rangeOf(text);
   const own = rangeErrors(text, `${path}.cidr`);
   if (range === undefined) return own;
-  const excepted = textsAt(block, ["except"]).flatMap((except, index) => {
+  const excepted = firstErrors(textsAt(block, ["except"]), (except, index) => {
     const at = `${path}.except[${index}]`;
     const inner = rangeOf(except);
     const isInside = inner === undefined || isStrictlyInside(inner, range);
@@ -107,7 +108,7 @@ function typeErrors(spec: JsonObject, path: string): FieldError[] {
   const types = textsAt(spec, ["policyTypes"]);
   const at = `${path}.policyTypes`;
   if (types.length > 2) return [invalidValue(at, types, "may not specify more than two policyTypes")];
-  return types.flatMap((type, index) =>
+  return firstErrors(types, (type, index) =>
     policyTypes.includes(type) ? [] : [unsupportedValue(`${at}[${index}]`, type, policyTypes)],
   );
 }
@@ -208,13 +209,11 @@ const familyOf = (text: string | undefined): number | undefined => rangeOf(text 
 function rangesErrors(object: JsonObject): FieldError[] {
   const ranges = rangesOf(object);
   if (ranges.length === 0) return [requiredValue(rangesPath, "at least one CIDR required")];
-  if (ranges.length > 2) {
-    return [invalidValue(rangesPath, { CIDRs: ranges }, "may only hold up to 2 values")];
-  }
+  if (ranges.length > 2) return [invalidValue(rangesPath, { CIDRs: ranges }, "may only hold up to 2 values")];
   const [first, second] = ranges.map(familyOf);
   const why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
   return [
-    ...ranges.flatMap((range, index) => rangeErrors(range, `${rangesPath}[${index}]`, { canonical: true })),
+    ...firstErrors(ranges, (range, index) => rangeErrors(range, `${rangesPath}[${index}]`, { canonical: true })),
     ...(ranges.length === 2 && first !== undefined && first === second ? [invalidValue(rangesPath, ranges, why)] : []),
   ];
 }
@@ -225,7 +224,7 @@ function rangesChange(object: JsonObject, old: JsonObject): FieldError[] {
     now[index] === before[index]
       ? []
       : [invalidValue(`${rangesPath}[${index}]`, now[index] ?? "", "field is immutable")];
-  if (now.length === before.length) return before.flatMap((_, index) => changed(index));
+  if (now.length === before.length) return firstErrors(before, (_, index) => changed(index));
   if (before.length === 1 && now.length === 2) return [...changed(0), ...rangesErrors(object)];
   return [invalidValue(rangesPath, objectAt(object, ["spec"])["cidrs"] ?? null, "field is immutable")];
 }

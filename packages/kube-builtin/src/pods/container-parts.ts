@@ -14,7 +14,7 @@ import {
   portRange,
   within,
 } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { type FieldError, firstErrors, forbiddenValue, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
 import { isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems, subdomainName } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
@@ -23,7 +23,7 @@ import { fieldOfPod, resourceOfContainer } from "./projected-files.ts";
 
 const port: Check = (action, path) => portProblems(memberAt(action, ["port"]), `${path}.port`);
 const header: Check = (action, path) =>
-  listAt(action, "httpHeaders").flatMap(({ name }) =>
+  firstErrors(listAt(action, "httpHeaders"), ({ name }) =>
     /^[-A-Za-z0-9]+$/.test(String(name ?? ""))
       ? []
       : [
@@ -61,7 +61,7 @@ const handler =
     };
     const given = Object.entries({ ...actions, sleep }).filter(([name]) => isJsonObject(memberAt(object, [name])));
     if (given.length === 0) return [requiredValue(path, "must specify a handler type")];
-    return given.flatMap(([name, check], index) =>
+    return firstErrors(given, ([name, check], index) =>
       index === 0
         ? within(name, check)(object, path)
         : [forbiddenValue(`${path}.${name}`, "may not specify more than 1 handler type")],
@@ -174,7 +174,7 @@ export const env: Check = eachItem("env", (variable, path) => [
 
 /** What is wrong with whole sets of variables. */
 export const envFrom: Check = (container, path) =>
-  listAt(container, "envFrom").flatMap((source, index) => {
+  firstErrors(listAt(container, "envFrom"), (source, index) => {
     const at = `${path}.envFrom[${index}]`;
     const kinds = ["configMapRef", "secretRef"].filter((name) => isJsonObject(source[name]));
     const found = [

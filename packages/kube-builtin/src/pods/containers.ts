@@ -14,6 +14,8 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
+  firstErrorsByName,
   forbiddenValue,
   invalidValue,
   keyPath,
@@ -22,7 +24,7 @@ import {
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
@@ -66,7 +68,7 @@ export function claimNames(spec: JsonObject): string[] {
 function claimErrors(claims: readonly JsonObject[], path: string, known: readonly string[]): FieldError[] {
   const taken = new Set<string>();
   const where = known.length === 0 ? " which is empty" : `: ${known.toSorted().join(", ")}`;
-  return claims.flatMap((claim, index) => {
+  return firstErrors(claims, (claim, index) => {
     const [name, request, at] = [stringAt(claim, ["name"]), stringAt(claim, ["request"]), `${path}[${index}]`];
     if (name === "") return [requiredValue(at)];
     const missing = { ...notFoundValue(at, name) };
@@ -91,7 +93,7 @@ function takenClaim(
 
 const ports: Check = (container, path) => {
   const names = new Set<string>();
-  return listAt(container, "ports").flatMap((port, index) => portErrors(port, `${path}.ports[${index}]`, names));
+  return firstErrors(listAt(container, "ports"), (port, index) => portErrors(port, `${path}.ports[${index}]`, names));
 };
 
 function portErrors(port: JsonObject, path: string, names: Set<string>): FieldError[] {
@@ -125,7 +127,7 @@ function resizePolicy(podPolicy: string): Check {
   return (container, path) => {
     const at = `${path}.resizePolicy`;
     const seen = new Set<string>();
-    return listAt(container, "resizePolicy").flatMap((one, index) => {
+    return firstErrors(listAt(container, "resizePolicy"), (one, index) => {
       const [name, policy] = [stringAt(one, ["resourceName"]), stringAt(one, ["restartPolicy"])];
       const isTaken = seen.has(name);
       seen.add(name);
@@ -166,8 +168,8 @@ function common(spec: JsonObject, mounts: Check): Check {
 /** Ports of the host that two containers want. */
 function hostPortConflicts(containers: readonly JsonObject[], path: string): FieldError[] {
   const taken = new Set<string>();
-  return containers.flatMap((container, index) =>
-    listAt(container, "ports").flatMap((port, at) => {
+  return firstErrors(containers, (container, index) =>
+    firstErrors(listAt(container, "ports"), (port, at) => {
       const host = memberAt(port, ["hostPort"]);
       if (!host) return [];
       const key = `${stringAt(port, ["protocol"])}/${stringAt(port, ["hostIP"])}/${String(host)}`;
@@ -199,16 +201,16 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
   const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
   return [
     ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
-    ...main.flatMap((one, index) =>
+    ...firstErrors(main, (one, index) =>
       all(shared, unique, life, restartPolicy({ isInit: false }))(one, at("containers", index)),
     ),
     ...hostPortConflicts(main, `${path}.containers`),
-    ...listAt(spec, "initContainers").flatMap((one, index) => [
+    ...firstErrors(listAt(spec, "initContainers"), (one, index) => [
       ...all(shared, restartPolicy({ isInit: true }), uniqueInit)(one, at("initContainers", index)),
       ...hostPortConflicts([one], `${path}.initContainers`),
       ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
     ]),
-    ...listAt(spec, "ephemeralContainers").flatMap((one, index) =>
+    ...firstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
       all(shared, trimmedImage, unique, ephemeral(spec))(one, at("ephemeralContainers", index)),
     ),
   ];
@@ -216,7 +218,7 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
 
 /** A container that ends is not restarted when its resources change. */
 const noRestart: Check = (container, path) =>
-  listAt(container, "resizePolicy").flatMap((one, index) => {
+  firstErrors(listAt(container, "resizePolicy"), (one, index) => {
     const policy = stringAt(one, ["restartPolicy"]);
     const why = "must not be set to 'RestartContainer' for non-sidecar initContainers";
     return policy === "RestartContainer"
@@ -255,7 +257,7 @@ function ephemeral(spec: JsonObject): Check {
       ...notEphemeral
         .filter((name) => (optional.has(name) ? isJsonObject(one[name]) : isSet(one[name])))
         .map((name) => forbiddenValue(`${path}.${name}`, notEphemeralText)),
-      ...mounts.flatMap((mount, index) =>
+      ...firstErrors(mounts, (mount, index) =>
         ["subPath", "subPathExpr"]
           .filter((name) => stringAt(mount, [name]) !== "")
           .map((name) => forbiddenValue(`${path}.volumeMounts[${index}].${name}`, notEphemeralText)),
@@ -288,7 +290,7 @@ const restartPolicy =
         ? []
         : [unsupportedValue(at, policy, restartPolicies)]),
       ...(rules.length > 20 ? [tooMany(list, rules.length, 20)] : []),
-      ...rules.flatMap((rule, index) => restartRule(rule, `${list}[${index}]`)),
+      ...firstErrors(rules, (rule, index) => restartRule(rule, `${list}[${index}]`)),
     ];
   };
 
@@ -315,7 +317,7 @@ export function overheadErrors(amounts: JsonObject, path: string): FieldError[] 
 type NameErrors = (name: string, path: string) => FieldError[];
 
 function amountsOf(amounts: JsonObject, path: string, nameErrors: NameErrors): FieldError[] {
-  return sortedKeys(amounts).flatMap((name) => {
+  return firstErrorsByName(amounts, (name) => {
     const [at, amount] = [keyPath(path, name), String(amounts[name])];
     return [...nameErrors(name, at), ...amountErrors(name, amount, at), ...hugePageErrors(name, amount, at)];
   });
@@ -327,7 +329,7 @@ interface Amounts {
 }
 
 function requestErrors({ requests, limits }: Amounts, path: string, nameErrors: NameErrors): FieldError[] {
-  return sortedKeys(requests).flatMap((name) => {
+  return firstErrorsByName(requests, (name) => {
     const own = amountsOf({ [name]: requests[name] ?? "0" }, `${path}.requests`, nameErrors);
     const [asked, limit] = [String(requests[name]), limits[name]];
     if (limit === undefined) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subresources of Pods that change one part of the spec: `ephemeralcontainers` and `resize`.
 import { listAt, metaOf, withMeta } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import { type FieldError, firstErrors, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
 import {
   goQuote,
   isJsonObject,
@@ -31,7 +31,7 @@ export function ephemeralContainerErrors(pod: JsonObject, old: JsonObject): Fiel
   if (isMirror(old)) return [forbiddenValue("", "static pods do not support ephemeral containers")];
   const path = "spec.ephemeralContainers";
   const now = new Map(listAt(pod, "spec", "ephemeralContainers").map((one) => [stringAt(one, ["name"]), one]));
-  return listAt(old, "spec", "ephemeralContainers").flatMap((before) => {
+  return firstErrors(listAt(old, "spec", "ephemeralContainers"), (before) => {
     const name = goQuote(stringAt(before, ["name"]));
     const after = now.get(stringAt(before, ["name"]));
     if (after === undefined)
@@ -81,7 +81,7 @@ function orderErrors(pod: JsonObject, old: JsonObject): FieldError[] {
     if (now.length !== before.length) {
       return [forbiddenValue(`spec.${list}`, `${list} may not be added or removed on resize`)];
     }
-    return before.flatMap((one, index) =>
+    return firstErrors(before, (one, index) =>
       one["name"] === now[index]?.["name"]
         ? []
         : [forbiddenValue(`spec.${list}[${index}].name`, `${list} may not be renamed or reordered on resize`)],
@@ -100,7 +100,7 @@ function removedAmounts(now: JsonObject, before: JsonObject): string[] {
 }
 
 function removedErrors(pod: JsonObject, old: JsonObject, list: string): FieldError[] {
-  return listAt(old, "spec", list).flatMap((before, index) =>
+  return firstErrors(listAt(old, "spec", list), (before, index) =>
     removedAmounts(listAt(pod, "spec", list)[index] ?? {}, before).map((member) =>
       forbiddenValue(`spec.${list}[${index}].resources.${member}`, `resource ${member} cannot be removed`),
     ),
@@ -120,7 +120,7 @@ const isFixed = (now: JsonObject, before: JsonObject): boolean => jsonEqual(fixe
 
 function containerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
   const now = listAt(pod, "spec", "containers");
-  return listAt(old, "spec", "containers").flatMap((before, index) =>
+  return firstErrors(listAt(old, "spec", "containers"), (before, index) =>
     isFixed(now[index] ?? {}, before) ? [] : [forbiddenValue("spec", "only cpu and memory resources are mutable")],
   );
 }
@@ -129,7 +129,7 @@ function initContainerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
   const now = listAt(pod, "spec", "initContainers");
   const fixed = "only cpu and memory resources for init or sidecar containers are mutable";
   const restarted = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
-  return listAt(old, "spec", "initContainers").flatMap((before, index) => {
+  return firstErrors(listAt(old, "spec", "initContainers"), (before, index) => {
     const [one, at] = [now[index] ?? {}, `spec.initContainers[${index}]`];
     const restarts = listAt(one, "resizePolicy").filter((policy) => policy["restartPolicy"] === "RestartContainer");
     const isPlain = stringAt(one, ["restartPolicy"]) !== "Always";

@@ -11,7 +11,13 @@ import {
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { type FieldError, forbiddenValue, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
+import {
+  type FieldError,
+  firstErrors,
+  forbiddenValue,
+  invalidPrinted,
+  invalidValue,
+} from "@purlin/kube-objects/errors";
 import {
   isJsonObject,
   isNumber,
@@ -174,7 +180,7 @@ const isGated = (spec: JsonObject): boolean => listAt(spec, "schedulingGates").l
 /** Scheduling gates may only be removed. */
 function gateErrors(now: JsonObject, before: JsonObject): FieldError[] {
   const known = new Set(listAt(before, "schedulingGates").map((gate) => stringAt(gate, ["name"])));
-  return listAt(now, "schedulingGates").flatMap((gate, index) => {
+  return firstErrors(listAt(now, "schedulingGates"), (gate, index) => {
     const name = stringAt(gate, ["name"]);
     const why = `only deletion is allowed, but found new scheduling gate '${name}'`;
     return known.has(name) ? [] : [forbiddenValue(`spec.schedulingGates[${index}].name`, why)];
@@ -195,7 +201,7 @@ function gatedErrors(now: JsonObject, before: JsonObject): FieldError[] {
     const why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
     return [...selector, invalidPrinted(at, goForms("NodeSelectorTerm", terms), why)];
   }
-  const wider = oldTerms.flatMap((old, index) => {
+  const wider = firstErrors(oldTerms, (old, index) => {
     const term = terms[index] ?? {};
     const why = "only additions are allowed (no mutations or deletions)";
     return isNarrowed(term, old) ? [] : [invalidPrinted(`${at}[${index}]`, goForm("NodeSelectorTerm", term), why)];
@@ -218,9 +224,7 @@ function deadlineErrors(now: JsonObject, before: JsonObject): FieldError[] {
   const [deadline, was] = [memberAt(now, ["activeDeadlineSeconds"]), memberAt(before, ["activeDeadlineSeconds"])];
   const path = "spec.activeDeadlineSeconds";
   if (!isNumber(was)) return [];
-  if (!isNumber(deadline)) {
-    return [invalidValue(path, null, "must not update from a positive integer to nil value")];
-  }
+  if (!isNumber(deadline)) return [invalidValue(path, null, "must not update from a positive integer to nil value")];
   return deadline > was ? [invalidValue(path, deadline, "must be less than or equal to previous value")] : [];
 }
 

@@ -198,7 +198,7 @@ const systems: readonly Case[] = [
     ]),
   ],
   [
-    "Windows with what says nothing",
+    "Windows with empty fields",
     {
       os: { name: "windows" },
       hostPID: false,

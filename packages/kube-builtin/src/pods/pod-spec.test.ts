@@ -217,7 +217,7 @@ test("errors are in the order of the reference: volumes, claims, containers, the
   );
 });
 
-test("a container knows the claims of its Pod by their names, once each", () => {
+test("a container names the claims of its Pod, once each", () => {
   const of = (...claims: JsonObject[]): string[] =>
     errorsOf({
       containers: [{ name: "c", image: "i", resources: { claims: [{ name: "d" }] } }],

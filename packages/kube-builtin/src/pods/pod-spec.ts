@@ -3,13 +3,15 @@
 import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
+  firstErrors,
+  firstErrorsByName,
   forbiddenValue,
   invalidValue,
   notFoundValue,
   requiredValue,
   tooLong,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, sortedKeys, utf8Length } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, utf8Length } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -65,7 +67,7 @@ const dnsConfig: Check = (spec, path) => {
   const many = `must not have more than ${maxServers} nameservers`;
   return [
     ...(servers.length > maxServers ? [invalidValue(`${at}.nameservers`, servers, many)] : []),
-    ...servers.flatMap((server, index) => addressErrors(server, `${at}.nameservers[${index}]`)),
+    ...firstErrors(servers, (server, index) => addressErrors(server, `${at}.nameservers[${index}]`)),
     ...searches(textsAt(config, ["searches"]), `${at}.searches`),
     ...eachItem("options", (option, place) =>
       stringAt(option, ["name"]) === "" ? [requiredValue(place, "must not be empty")] : [],
@@ -81,7 +83,7 @@ function searches(list: readonly string[], path: string): FieldError[] {
       ? [invalidValue(path, [...list], `must not have more than ${maxSearches} search paths`)]
       : []),
     ...(isLong ? [invalidValue(path, [...list], characters)] : []),
-    ...list.flatMap((search, index) => {
+    ...firstErrors(list, (search, index) => {
       const domain = search === "." ? "a" : search.replace(/\.$/, "");
       return subdomainWithUnderscoreProblems(domain).map((text) => invalidValue(`${path}[${index}]`, domain, text));
     }),
@@ -94,7 +96,7 @@ function listOf(value: JsonValue | undefined): string[] {
 
 const hostAlias: Check = (alias, path) => [
   ...addressErrors(stringAt(alias, ["ip"]), `${path}.ip`),
-  ...listOf(alias["hostnames"]).flatMap((name, index) =>
+  ...firstErrors(listOf(alias["hostnames"]), (name, index) =>
     dns1123SubdomainProblems(name).map((problem) => invalidValue(`${path}.hostnames[${index}]`, name, problem)),
   ),
 ];
@@ -148,9 +150,9 @@ function sharedResources(spec: JsonObject, path: string): FieldError[] {
   return [
     ...lessThanContainers(spec, path, "requests"),
     ...lessThanContainers(spec, path, "limits"),
-    ...listAt(spec, "containers").flatMap((container, index) => {
+    ...firstErrors(listAt(spec, "containers"), (container, index) => {
       const own = amountsAt(container, ["resources", "limits"]);
-      return sortedKeys(own).flatMap((name) => {
+      return firstErrorsByName(own, (name) => {
         const [limit = "", most] = [own[name], limits[name]];
         if (most === undefined || compareQuantities(limit, most) <= 0) return [];
         const at = `${path}.containers[${index}][${name}].limits`;
@@ -163,7 +165,7 @@ function sharedResources(spec: JsonObject, path: string): FieldError[] {
 /** Limits of containers may add up to more than that of the Pod, except for huge pages. */
 function lessThanContainers(spec: JsonObject, path: string, member: "requests" | "limits"): FieldError[] {
   const [own, sums] = [amountsAt(spec, ["resources", member]), containerAmounts(spec, member)];
-  return sortedKeys(own).flatMap((name) => {
+  return firstErrorsByName(own, (name) => {
     const [given = "", sum] = [own[name], sums[name]];
     const isCompared = member === "requests" || isHugePages(name);
     if (!isCompared || sum === undefined || compareQuantities(sum, given) <= 0) return [];
@@ -237,7 +239,7 @@ function afterContainers(isPod: boolean): Check {
 const ofPod = afterContainers(true);
 const ofTemplate = afterContainers(false);
 
-/** What is wrong with a Pod's spec, wherever it stands; in the order in which the reference says it. `podName` is that of a Pod itself. */
+/** The errors of a Pod's spec, in any kind; in the order of the reference. `podName` is that of a Pod itself. */
 export function podSpecErrors(spec: JsonObject, path: string, podName?: string): FieldError[] {
   const volumes = volumesOf(spec, path, podName);
   const after = podName === undefined ? ofTemplate : ofPod;

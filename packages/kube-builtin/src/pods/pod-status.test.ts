@@ -121,7 +121,7 @@ const cases: Record<string, StatusCase> = {
     ...leaves(42),
     want: [stays("containerStatuses")],
   },
-  "a rule that restarts all containers lets all of them go on": {
+  "a rule that restarts all containers lets all of them continue": {
     spec: {
       restartPolicy: "Never",
       containers: [{ name: "c" }],

@@ -4,6 +4,7 @@ import { type Check, listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   internalFieldError,
   invalidPrinted,
@@ -79,18 +80,24 @@ function transitionErrors(pod: JsonObject, old: JsonObject): FieldError[] {
   const lists = Object.entries(statusLists).filter(
     ([, containers]) => containers === undefined || !mayRestartAll(spec),
   );
-  return lists.flatMap(([list, containers]) =>
-    listAt(old, "status", list).flatMap((before, index) => {
+  return lists.flatMap(([list, containers]) => {
+    const [statuses, specs] = [byName(listAt(pod, "status", list)), byName(listAt(spec, containers ?? ""))];
+    return firstErrors(listAt(old, "status", list), (before, index) => {
       const name = stringAt(before, ["name"]);
       const ended = memberAt(before, ["state", "terminated"]);
-      const now = listAt(pod, "status", list).find((one) => stringAt(one, ["name"]) === name);
+      const now = statuses.get(name);
       if (ended === undefined || now === undefined || memberAt(now, ["state", "terminated"]) !== undefined) return [];
       const exitCode = numberAt(before, ["state", "terminated", "exitCode"]);
-      const container = listAt(spec, containers ?? "").find((one) => stringAt(one, ["name"]) === name);
+      const container = specs.get(name);
       if (container !== undefined && restarts(container, spec, exitCode)) return [];
       return [forbiddenValue(`status.${list}[${index}].state`, "may not be transitioned to non-terminated state")];
-    }),
-  );
+    });
+  });
+}
+
+/** Objects by name; of several with the same, the first one. */
+function byName(objects: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {
+  return new Map(objects.map((one) => [stringAt(one, ["name"]), one] as const).toReversed());
 }
 
 /** One address for each family. Addresses that the status had before are kept as they are. */
@@ -100,11 +107,12 @@ function addressListErrors(pod: JsonObject, old: JsonObject, name: string): Fiel
     string[],
   ];
   const at = `status.${name}`;
+  const known = new Set(before);
   const odd = now.find((ip) => !isOfFamily(ip, 4) && !isOfFamily(ip, 6));
   const isDual = now.length === 2 && now.some((ip) => isOfFamily(ip, 4)) && now.some((ip) => isOfFamily(ip, 6));
   const unread = "failed to check for dual stack with error:";
   return [
-    ...now.flatMap((ip, index) => (before.includes(ip) ? [] : addressErrors(ip, `${at}[${index}]`))),
+    ...firstErrors(now, (ip, index) => (known.has(ip) ? [] : addressErrors(ip, `${at}[${index}]`))),
     ...(now.length > 1 && odd !== undefined ? [internalFieldError(at, `${unread}invalid IP: ${odd}`)] : []),
     ...(now.length > 1 && !isDual
       ? [
@@ -128,7 +136,7 @@ function hostAddressErrors(pod: JsonObject): FieldError[] {
 function claimErrors(pod: JsonObject): FieldError[] {
   const known = new Set(listAt(pod, "spec", "resourceClaims").map((one) => stringAt(one, ["name"])));
   const seen = new Set<string>();
-  return listAt(pod, "status", "resourceClaimStatuses").flatMap((one, index) => {
+  return firstErrors(listAt(pod, "status", "resourceClaimStatuses"), (one, index) => {
     const [name, claim] = [stringAt(one, ["name"]), memberAt(one, ["resourceClaimName"])];
     const at = `status.resourceClaimStatuses[${index}]`;
     const isTaken = seen.has(name);
@@ -150,7 +158,7 @@ export function podStatusErrors(pod: JsonObject, old: JsonObject): FieldError[] 
   const generation = numberAt(pod, ["status", "observedGeneration"]);
   const [quality, before] = [pod, old].map((one) => stringAt(one, ["status", "qosClass"])) as [string, string];
   return [
-    ...listAt(pod, "status", "conditions").flatMap((one, index) => condition(one, `status.conditions[${index}]`)),
+    ...firstErrors(listAt(pod, "status", "conditions"), (one, index) => condition(one, `status.conditions[${index}]`)),
     ...nominationErrors(pod, old),
     ...(generation < 0 ? [invalidValue("status.observedGeneration", generation, notNegative)] : []),
     ...(quality === before ? [] : [invalidValue("status.qosClass", quality, "field is immutable")]),

@@ -3,10 +3,11 @@ import { listAt, metaOf } from "@purlin/kube-apiserver/kinds";
 import { keyPath } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 
-import { dns1123LabelProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { firstWarnings, type Placed } from "../checks/addresses.ts";
 import { fractionOfBytes } from "../checks/resource-names.ts";
+import { deprecatedNodeLabel, oldLabel, termWarnings } from "../checks/rule-checks.ts";
 import { containerWarnings, portWarnings } from "./container-warnings.ts";
 
 // Warnings about the volumes of a Pod or of a Pod template.
@@ -111,15 +112,6 @@ function projectedFiles(source: JsonObject): File[] {
 
 // Warnings about the placement of a Pod or of a Pod template.
 
-const oldLabels: ReadonlyMap<string, string> = new Map([
-  ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
-  ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
-  ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
-  ["failure-domain.beta.kubernetes.io/zone", 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
-  ["beta.kubernetes.io/instance-type", 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
-  ["node-role.kubernetes.io/master", 'use "node-role.kubernetes.io/control-plane" instead'],
-]);
-
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
 const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 const nullSelector = "a null labelSelector results in matching no pod";
@@ -127,7 +119,7 @@ const nullSelector = "a null labelSelector results in matching no pod";
 /** Labels of nodes that have other names now, and constraints that count no Pod. */
 function* placementWarnings(spec: JsonObject, path: string): Generator<string> {
   for (const name of Object.keys(objectAt(spec, ["nodeSelector"]))) {
-    const text = oldLabels.get(name);
+    const text = deprecatedNodeLabel(name);
     if (text !== undefined) yield `${keyPath(`${path}.nodeSelector`, name)}: ${text}`;
   }
   yield* nodeAffinityWarnings(objectAt(spec, ["affinity", "nodeAffinity"]), `${path}.affinity.nodeAffinity`);
@@ -147,22 +139,6 @@ function* nodeAffinityWarnings(affinity: JsonObject, path: string): Generator<st
       checksValues: true,
     });
   }
-}
-
-/** Only required terms have their values validated, so those of preferred ones can be wrong. */
-function* termWarnings(term: JsonObject, path: string, { checksValues = false } = {}): Generator<string> {
-  for (const [index, expression] of listAt(term, "matchExpressions").entries()) {
-    const at = `${path}.matchExpressions[${index}]`;
-    yield* oldLabel(stringAt(expression, ["key"]), `${at}.key`);
-    for (const [place, value] of checksValues ? textsAt(expression, ["values"]).entries() : []) {
-      for (const problem of labelValueProblems(value)) yield `${at}.values[${place}]: ${value} is invalid, ${problem}`;
-    }
-  }
-}
-
-function* oldLabel(name: string, path: string): Generator<string> {
-  const text = oldLabels.get(name);
-  if (text !== undefined) yield `${path}: ${name} is ${text}`;
 }
 
 /** Pods that are to be near others, or far from them, and do not say which. */

@@ -3,6 +3,7 @@
 import { type Check, listAt, needed } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidValue,
   requiredValue,
@@ -146,7 +147,7 @@ export const projected: Check = (volume, path) => {
   const taken = new Set<string>();
   return [
     ...fileMode("defaultMode")(volume, path),
-    ...listAt(volume, "sources").flatMap((source, index) =>
+    ...firstErrors(listAt(volume, "sources"), (source, index) =>
       sourceErrors(source, { path, at: `${path}.sources[${index}]`, taken }),
     ),
   ];
@@ -182,7 +183,7 @@ function keyFiles(source: JsonObject, name: string, projection: Projection): Fie
   const own = objectAt(source, [name]);
   return [
     ...needed("name")(own, at),
-    ...listAt(own, "items").flatMap((item, index) => [
+    ...firstErrors(listAt(own, "items"), (item, index) => [
       ...keyToPath(item, `${at}.items[${index}]`),
       ...takenPath(stringAt(item, ["path"]), stringAt(own, ["name"]), projection),
     ]),

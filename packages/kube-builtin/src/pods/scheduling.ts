@@ -13,6 +13,7 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -45,18 +46,19 @@ function labelKeys(one: JsonObject, name: string, path: string): FieldError[] {
   if (!hasObject(one, "labelSelector")) {
     return [forbiddenValue(`${path}.${name}`, "must not be specified when labelSelector is not set")];
   }
-  return keys.flatMap((key, index) => labelKey(key, `${path}.${name}[${index}]`));
+  return firstErrors(keys, (key, index) => labelKey(key, `${path}.${name}[${index}]`));
 }
 
 /** A key is in a selector twice when the server has added it, which it does for each of these keys. */
 const matchKeys: Check = (one, path) => {
   const [keys, others] = [textsAt(one, ["matchLabelKeys"]), textsAt(one, ["mismatchLabelKeys"])];
   const seen = new Set(Object.keys(objectAt(one, ["labelSelector", "matchLabels"])));
+  const [lastIndexes, mismatched] = [new Map(keys.map((key, index) => [key, index])), new Set(others)];
   const both = "exists in both matchLabelKeys and labelSelector";
-  const doubled = listAt(one, "labelSelector", "matchExpressions").flatMap((expression) => {
+  const doubled = firstErrors(listAt(one, "labelSelector", "matchExpressions"), (expression) => {
     const key = stringAt(expression, ["key"]);
-    const index = keys.lastIndexOf(key);
-    const isDoubled = index >= 0 && seen.has(key);
+    const index = lastIndexes.get(key);
+    const isDoubled = index !== undefined && seen.has(key);
     seen.add(key);
     return isDoubled ? [invalidValue(`${path}[${index}]`, key, both)] : [];
   });
@@ -64,8 +66,8 @@ const matchKeys: Check = (one, path) => {
     ...labelKeys(one, "matchLabelKeys", path),
     ...labelKeys(one, "mismatchLabelKeys", path),
     ...doubled,
-    ...keys.flatMap((key, index) =>
-      others.includes(key)
+    ...firstErrors(keys, (key, index) =>
+      mismatched.has(key)
         ? [invalidValue(`${path}.matchLabelKeys[${index}]`, key, "exists in both matchLabelKeys and mismatchLabelKeys")]
         : [],
     ),
@@ -76,7 +78,7 @@ const affinityTerm: Check = all(
   within("labelSelector", selectorProblems),
   within("namespaceSelector", selectorProblems),
   (term, path) =>
-    textsAt(term, ["namespaces"]).flatMap((name) =>
+    firstErrors(textsAt(term, ["namespaces"]), (name) =>
       dns1123LabelProblems(name).map((problem) => invalidValue(`${path}.namespace`, name, problem)),
     ),
   matchKeys,
@@ -142,7 +144,7 @@ function spreadErrors(spread: JsonObject, path: string, rest: readonly JsonObjec
 /** How Pods are spread over nodes. */
 export const topologySpread: Check = (spec, path) => {
   const list = listAt(spec, "topologySpreadConstraints");
-  return list.flatMap((one, index) =>
+  return firstErrors(list, (one, index) =>
     spreadErrors(one, `${path}.topologySpreadConstraints[${index}]`, list.slice(index + 1)),
   );
 };
@@ -150,7 +152,7 @@ export const topologySpread: Check = (spec, path) => {
 /** Conditions that keep a Pod from being scheduled. */
 export const schedulingGates: Check = (spec, path) => {
   const seen = new Set<string>();
-  return listAt(spec, "schedulingGates").flatMap((gate, index) => {
+  return firstErrors(listAt(spec, "schedulingGates"), (gate, index) => {
     const [name, at] = [stringAt(gate, ["name"]), `${path}.schedulingGates[${index}]`];
     const isTaken = seen.has(name);
     seen.add(name);
@@ -197,7 +199,7 @@ function operatorErrors(operator: string, value: string, path: string): FieldErr
 /** The claims of devices that a Pod names for its containers. */
 export const resourceClaims: Check = (spec, path) => {
   const names = new Set<string>();
-  return listAt(spec, "resourceClaims").flatMap((claim, index) => {
+  return firstErrors(listAt(spec, "resourceClaims"), (claim, index) => {
     const at = `${path}.resourceClaims[${index}]`;
     const name = stringAt(claim, ["name"]);
     const isTaken = names.has(name);

@@ -4,6 +4,7 @@ import { all, type Check, inRange, listAt, within } from "@purlin/kube-apiserver
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -188,7 +189,7 @@ const sysctlText = `must have at most ${maxSysctl} characters and match regex ^(
 
 function sysctls(spec: JsonObject, path: string): FieldError[] {
   const names = new Set<string>();
-  return listAt(spec, "securityContext", "sysctls").flatMap((one, index) => {
+  return firstErrors(listAt(spec, "securityContext", "sysctls"), (one, index) => {
     const [name, at] = [stringAt(one, ["name"]), `${path}.sysctls[${index}].name`];
     const isValid = name.length <= maxSysctl && sysctlName.test(name);
     const isTaken = names.has(name);
@@ -216,7 +217,7 @@ function hostSysctl(spec: JsonObject, name: string, at: string): FieldError[] {
 function groups(spec: JsonObject, path: string): FieldError[] {
   const given = memberAt(spec, ["securityContext", "supplementalGroups"]);
   const list: readonly JsonValue[] = Array.isArray(given) ? given : [];
-  return list.flatMap((id, index) =>
+  return firstErrors(list, (id, index) =>
     Number(id) >= 0 && Number(id) <= maxId
       ? []
       : [invalidValue(`${path}.supplementalGroups[${index}]`, id, `must be between 0 and ${maxId}, inclusive`)],
@@ -246,7 +247,7 @@ export const podSecurity: Check = (spec, path) => {
 /** Calls a check for each container of a spec, of all lists. */
 export function eachContainer(spec: JsonObject, path: string, check: Check): FieldError[] {
   return ["initContainers", "containers", "ephemeralContainers"].flatMap((list) =>
-    listAt(spec, list).flatMap((one, index) => check(one, `${path}.${list}[${index}]`)),
+    firstErrors(listAt(spec, list), (one, index) => check(one, `${path}.${list}[${index}]`)),
   );
 }
 

@@ -141,7 +141,7 @@ test("the claim of an ephemeral volume is named after the Pod, and no other volu
   assert.deepEqual(volumesOf({ volumes: [own, other] }, "s", "pod").errors.map(fieldErrorText), [
     's.volumes[1].persistentVolumeClaim.claimName: Invalid value: "pod-data": must not reference a PVC that gets created for an ephemeral volume',
   ]);
-  assert.deepEqual(volumesOf({ volumes: [own, other] }, "s").errors, [], "a template does not know the name");
+  assert.deepEqual(volumesOf({ volumes: [own, other] }, "s").errors, [], "a template has no name");
   const long = "p".repeat(250);
   assert.deepEqual(volumesOf({ volumes: [own] }, "s", long).errors.map(fieldErrorText), [
     `s.volumes[0].name: Invalid value: "data": PVC name "${long}-data": must be no more than 253 characters`,

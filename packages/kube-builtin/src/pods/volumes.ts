@@ -4,6 +4,7 @@ import { all, type Check, eachItem, listAt, named, needed, within } from "@purli
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidValue,
   notFoundValue,
@@ -24,7 +25,7 @@ const files: Check = all(fileMode("defaultMode"), eachItem("items", keyToPath));
 /** The reference gives the items of this source no path of their own. */
 const downwardApi: Check = (source, path) => [
   ...fileMode("defaultMode")(source, path),
-  ...listAt(source, "items").flatMap((item) => downwardFile(item, path)),
+  ...firstErrors(listAt(source, "items"), (item) => downwardFile(item, path)),
 ];
 
 const emptyDir: Check = (source, path) => {
@@ -77,7 +78,13 @@ const sourceNames: readonly string[] = [
   ...["storageos", "projected", "scaleIO", "csi", "ephemeral", "image"],
 ];
 
-const givenSources = (volume: JsonObject): string[] => sourceNames.filter((name) => hasObject(volume, name));
+const sourceOrder: ReadonlyMap<string, number> = new Map(sourceNames.map((name, index) => [name, index]));
+
+/** The sources of a volume. It has few members, and there are many sources. */
+function givenSources(volume: JsonObject): string[] {
+  const given = Object.keys(volume).filter((name) => sourceOrder.has(name) && hasObject(volume, name));
+  return given.sort((a, b) => (sourceOrder.get(a) ?? 0) - (sourceOrder.get(b) ?? 0));
+}
 
 function sourceErrors(volume: JsonObject, name: string, path: string): readonly FieldError[] {
   const check = ownSources[name] ?? volumeSources[name];
@@ -92,7 +99,7 @@ const source: Check = (volume, path) => {
   const given = givenSources(volume);
   if (given.length === 0) return [requiredValue(path, "must specify a volume type")];
   return [
-    ...given.flatMap((name, index) =>
+    ...firstErrors(given, (name, index) =>
       index === 0
         ? sourceErrors(volume, name, path)
         : [forbiddenValue(`${path}.${otherPaths[name] ?? name}`, "may not specify more than 1 volume type")],
@@ -124,7 +131,7 @@ export function volumesOf(spec: JsonObject, path: string, podName = ""): Volumes
   const created = new Set(
     list.filter((volume) => hasObject(volume, "ephemeral")).map((volume) => claimName(podName, volume)),
   );
-  const errors = list.flatMap((volume, index) => {
+  const errors = firstErrors(list, (volume, index) => {
     const at = `${path}.volumes[${index}]`;
     const name = stringAt(volume, ["name"]);
     const own = [
@@ -184,7 +191,7 @@ function mountErrors(container: JsonObject, path: string, known: ReadonlyMap<str
   const devices = listAt(container, "volumeDevices");
   const taken = new Set<string>();
   const list = `${path}.volumeMounts`;
-  return listAt(container, "volumeMounts").flatMap((mount, index) => {
+  return firstErrors(listAt(container, "volumeMounts"), (mount, index) => {
     const at = `${list}[${index}]`;
     const [name, where] = [stringAt(mount, ["name"]), stringAt(mount, ["mountPath"])];
     const isTaken = taken.has(where);
@@ -249,7 +256,7 @@ function recursion(mount: JsonObject, at: string): FieldError[] {
 function deviceErrors(container: JsonObject, path: string, known: ReadonlyMap<string, JsonObject>): FieldError[] {
   const mounts = listAt(container, "volumeMounts");
   const [names, paths] = [new Set<string>(), new Set<string>()];
-  return listAt(container, "volumeDevices").flatMap((device, index) => {
+  return firstErrors(listAt(container, "volumeDevices"), (device, index) => {
     const at = `${path}.volumeDevices[${index}]`;
     const [name, where] = [stringAt(device, ["name"]), stringAt(device, ["devicePath"])];
     const volume = known.get(name);

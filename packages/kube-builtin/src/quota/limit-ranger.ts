@@ -11,6 +11,7 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbidden,
   forbiddenValue,
   invalidValue,
@@ -264,8 +265,10 @@ function orderErrors({ path, amount }: Limit, name: string): FieldError[] {
 function ratioErrors({ path, amount }: Limit, name: string): FieldError[] {
   const [ratio, least, most] = [amount("maxLimitRequestRatio", name), amount("min", name), amount("max", name)];
   if (ratio === undefined) return [];
+  const isSmall = compareQuantities(ratio, "1") < 0;
+  if (!isSmall && (least === undefined || most === undefined)) return [];
   const at = keyPath(`${path}.maxLimitRequestRatio`, name);
-  const small = compareQuantities(ratio, "1") < 0 ? [invalidValue(at, ratio, `ratio ${ratio} is less than 1`)] : [];
+  const small = isSmall ? [invalidValue(at, ratio, `ratio ${ratio} is less than 1`)] : [];
   if (least === undefined || most === undefined) return small;
   const bound = Number(quantityNanos(most)) / Number(quantityNanos(least));
   const isOver = Number(quantityNanos(ratio)) / 1e9 > bound;
@@ -287,22 +290,29 @@ function limitErrors(limit: JsonObject, path: string): FieldError[] {
   const isForPods = type === "Pod";
   const read = lists.filter((list) => !isForPods || !(defaults as readonly string[]).includes(list));
   const nameErrors = isForPods || type === "Container" ? containerResourceErrors : resourceNameErrors;
+  const amounts = new Map<string, JsonObject>(read.map((list) => [list, objectAt(limit, [list])]));
   const amount: Limit["amount"] = (list, name) => {
-    const value = read.includes(list) ? objectAt(limit, [list])[name] : undefined;
+    const value = amounts.get(list)?.[name];
     return value === undefined ? undefined : String(value);
   };
-  const names = new Set(read.flatMap((list) => sortedKeys(objectAt(limit, [list]))));
+  const keys = new Map(read.map((list) => [list, sortedKeys(objectAt(limit, [list]))]));
+  // Amounts are compared with those of the same name in other lists; a ratio is checked by itself, too.
+  const isInSeveral = (name: string): boolean => read.filter((list) => amount(list, name) !== undefined).length > 1;
+  const isChecked = (name: string, list: string): boolean => list === "maxLimitRequestRatio" || isInSeveral(name);
+  const names = new Set(read.flatMap((list) => (keys.get(list) ?? []).filter((name) => isChecked(name, list))));
   const forbidden = isForPods ? defaults.filter((list) => sortedKeys(objectAt(limit, [list])).length > 0) : [];
   const needsStorage = type === "PersistentVolumeClaim" && !amount("min", "storage") && !amount("max", "storage");
   const missing = "either minimum or maximum storage value is required, but neither was provided";
   return [
     ...read.flatMap((list) =>
-      sortedKeys(objectAt(limit, [list])).flatMap((name) => nameErrors(name, keyPath(`${path}.${list}`, name))),
+      firstErrors(keys.get(list) ?? [], (name) => nameErrors(name, keyPath(`${path}.${list}`, name))),
     ),
     ...forbidden.map((list) => forbiddenValue(`${path}.${list}`, "may not be specified when `type` is 'Pod'")),
     ...(needsStorage ? [requiredValue(`${path}.limits`, missing)] : []),
-    ...[...names].flatMap((name) =>
-      [orderErrors, ratioErrors, equalErrors].flatMap((check) => check({ path, amount }, name)),
+    ...firstErrors(names, (name) =>
+      (isInSeveral(name) ? [orderErrors, ratioErrors, equalErrors] : [ratioErrors]).flatMap((check) =>
+        check({ path, amount }, name),
+      ),
     ),
   ];
 }
@@ -311,7 +321,7 @@ function limitErrors(limit: JsonObject, path: string): FieldError[] {
 export const limitRangeRules: KindRules = withEmptyLists(["spec.limits"], {
   validate: (object) => {
     const seen = new Set<string>();
-    return listAt(object, "spec", "limits").flatMap((limit, index) => {
+    return firstErrors(listAt(object, "spec", "limits"), (limit, index) => {
       const [path, type] = [`spec.limits[${index}]`, stringAt(limit, ["type"])];
       const isTaken = seen.has(type);
       seen.add(type);

@@ -313,3 +313,15 @@ test("objects of namespaces that come and go are kept for a thousand of them", a
   await assert.rejects(scene.create("ns-1099", "d"), /exceeded quota: q/);
   await assert.rejects(scene.create("ns-0", "d"), /exceeded quota: q/);
 });
+
+test("errors that show a list of scopes are made once, and the first hundred of them are reported", () => {
+  const unknown = quotaChecks.validate?.(scoped(...Array.from({ length: 1000 }, (_, at) => `s${at}`))) ?? [];
+  assert.deepEqual([unknown.length, new Set(unknown).size], [100, 1], "one text of all scopes, not a hundred");
+  const hard = { cpu: "1", memory: "1" };
+  const scopes = Array.from({ length: 1000 }, () => "BestEffort");
+  const misfits = quotaChecks.validate?.({ spec: { hard, scopes } }) ?? [];
+  assert.deepEqual([misfits.length, new Set(misfits).size], [100, 1]);
+  const matchExpressions = scopes.map((scopeName) => ({ scopeName, operator: "Exists" }));
+  const selected = quotaChecks.validate?.({ spec: { hard, scopeSelector: { matchExpressions } } }) ?? [];
+  assert.deepEqual([selected.length, new Set(selected).size], [100, 1]);
+});

@@ -9,7 +9,15 @@ import {
   type ResourceType,
   type Store,
 } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidPrinted, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
+import {
+  type FieldError,
+  firstErrors,
+  firstErrorsByName,
+  invalidPrinted,
+  invalidValue,
+  keyPath,
+  requiredValue,
+} from "@purlin/kube-objects/errors";
 import {
   isJsonArray,
   isNumber,
@@ -77,7 +85,7 @@ function versionOf(quota: JsonObject): string {
 /** Counts objects for quotas. Objects are listed once for each quota and resource; after that only changes are read. */
 export class QuotaUsage {
   readonly #store: Store<JsonObject>;
-  /** The usage by the identity and version of a quota, and by the prefix of the counted objects. A changed quota is counted anew. */
+  /** The usage by the identity and version of a quota, and by the prefix of the counted objects. A changed quota is counted again. */
   readonly #known = new Map<string, Map<string, ResourceUsage>>();
 
   constructor(store: Store<JsonObject>) {
@@ -213,7 +221,7 @@ function claimMatches({ name, operator, values }: Scope, claim: JsonObject): boo
 function limits(member: string): Check {
   return (object, path) => {
     const amounts = objectAt(object, [member]);
-    return sortedKeys(amounts).flatMap((name) => {
+    return firstErrorsByName(amounts, (name) => {
       const at = keyPath(`${path}.${member}`, name);
       const isKnown = name.includes("/") || isQuotaName(name);
       return [
@@ -244,10 +252,24 @@ const conflicts = [
   ["Terminating", "NotTerminating"],
 ];
 
-/** How often a scope does not fit a limited resource. */
-function misfits(spec: JsonObject, scope: string): string[] {
-  const fitting = scopeResources[scope];
-  return sortedKeys(objectAt(spec, ["hard"])).filter((name) => isQuotaName(name) && fitting && !fitting.has(name));
+/** A value that is made when it is first needed. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+/** The errors of a scope that does not fit limited resources: one for each of them, all alike. Worked out once for each scope. */
+function createMisfits(spec: JsonObject, error: () => FieldError): (scope: string) => readonly FieldError[] {
+  const names = sortedKeys(objectAt(spec, ["hard"])).filter(isQuotaName);
+  const one = once(error);
+  const known = new Map<string, readonly FieldError[]>();
+  return (scope) => {
+    const fitting = Object.hasOwn(scopeResources, scope) ? scopeResources[scope] : undefined;
+    if (fitting === undefined) return [];
+    const errors = known.get(scope) ?? firstErrors(names, (name) => (fitting.has(name) ? [] : [one()]));
+    known.set(scope, errors);
+    return errors;
+  };
 }
 
 const unfitText = "unsupported scope applied to resource";
@@ -256,10 +278,13 @@ const hasConflict = (scopes: readonly string[]): string[][] =>
 
 const scopes: Check = (spec, path) => {
   const [given, at] = [textsAt(spec, ["scopes"]), `${path}.scopes`];
+  // Each shows the whole list: its text is made once.
+  const unsupported = once(() => invalidValue(at, given, "unsupported scope"));
+  const misfits = createMisfits(spec, () => invalidValue(at, given, unfitText));
   return [
-    ...given.flatMap((scope) => [
-      ...(Object.hasOwn(scopeResources, scope) ? [] : [invalidValue(at, given, "unsupported scope")]),
-      ...misfits(spec, scope).map(() => invalidValue(at, given, unfitText)),
+    ...firstErrors(given, (scope) => [
+      ...(Object.hasOwn(scopeResources, scope) ? [] : [unsupported()]),
+      ...misfits(scope),
     ]),
     ...hasConflict(given).map(() => invalidValue(at, given, "conflicting scopes")),
   ];
@@ -298,12 +323,13 @@ const selector: Check = (spec, path) => {
   const [own, at] = [objectAt(spec, ["scopeSelector"]), `${path}.scopeSelector.matchExpressions`];
   const expressions = listAt(own, "matchExpressions");
   const names = expressions.map((one) => stringAt(one, ["scopeName"]));
+  const misfits = createMisfits(spec, () => invalidPrinted(at, inGo(own), unfitText));
   return [
-    ...expressions.flatMap((one, index) => {
+    ...firstErrors(expressions, (one, index) => {
       const [scope, operator] = [names[index] ?? "", stringAt(one, ["operator"])];
       return [
         ...(Object.hasOwn(scopeResources, scope) ? [] : [invalidValue(`${at}.scopeName`, scope, "unsupported scope")]),
-        ...misfits(spec, scope).map(() => invalidPrinted(at, inGo(own), unfitText)),
+        ...misfits(scope),
         ...(onlyExists.includes(scope) && operator !== "Exists"
           ? [invalidValue(`${at}.operator`, operator, existsText)]
           : []),

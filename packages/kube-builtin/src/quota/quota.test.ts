@@ -2,6 +2,7 @@
 // LimitRanges, ResourceQuotas, priority classes and default storage classes on new objects. The texts are those of kube-apiserver 1.36.3.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { defaultPlugins } from "@purlin/kube-apiserver";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt } from "@purlin/kube-objects/object";
@@ -163,4 +164,26 @@ test("a claim without a class gets the newest default class", async () => {
   await server.post(classes, { metadata: { name: "fast", annotations }, provisioner: "x" });
   const made = await server.post(at("persistentvolumeclaims"), claim("c", "1Gi"));
   assert.equal(objectAt(made, ["spec"])["storageClassName"], "fast");
+});
+
+test("a server without a plugin does what the plugin would refuse", async () => {
+  const admissionPlugins = defaultPlugins.filter(
+    (name) => !["ResourceQuota", "DefaultStorageClass", "ValidatingAdmissionWebhook"].includes(name),
+  );
+  await using other = await startTestServer({ admissionPlugins });
+  const at = (resource: string): string => `/api/v1/namespaces/default/${resource}`;
+  await other.post(at("resourcequotas"), { metadata: { name: "q" }, spec: { hard: { configmaps: "0" } } });
+  const clientConfig = { url: "https://127.0.0.1:1/x" };
+  const rules = [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] }];
+  const webhook = { name: "a.b.c", clientConfig, rules, sideEffects: "None", admissionReviewVersions: ["v1"] };
+  await other.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {
+    metadata: { name: "denies" },
+    webhooks: [webhook],
+  });
+  await other.post(at("configmaps"), { metadata: { name: "beyond" } });
+  const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
+  const storageClass = { metadata: { name: "fast", annotations }, provisioner: "x" };
+  await other.post("/apis/storage.k8s.io/v1/storageclasses", storageClass);
+  const made = await other.post(at("persistentvolumeclaims"), claim("c", "1Gi"));
+  assert.equal(objectAt(made, ["spec"])["storageClassName"], undefined);
 });

@@ -12,7 +12,7 @@ const randomAttempts = 100;
 /** The first ports and addresses of a range are for Services that name theirs; others get one only when the rest is taken. */
 const [namedPorts, namedAddresses] = [86, 256];
 
-/** Knows which addresses and ports of nodes are in use. */
+/** Tracks which addresses and ports of nodes are in use. */
 export interface TakenPlaces {
   readonly isAddressTaken: (address: string) => boolean;
   readonly isPortTaken: (port: number) => boolean;
@@ -210,7 +210,7 @@ function allocationProblem(wanted: number, { taken, own }: Places): string {
 const prefix = "//services/";
 
 /**
- * Knows which addresses and ports of nodes Services have, without looking at all of them each time: it starts with those that are
+ * Tracks which addresses and ports of nodes Services have, without looking at all of them each time: it starts with those that are
  * there when it is first asked, and takes in what has changed when it is asked again.
  */
 export class ServicePlaces implements TakenPlaces {
@@ -242,7 +242,7 @@ export class ServicePlaces implements TakenPlaces {
         }
       }
     } catch {
-      // What has changed since is forgotten already: begin anew.
+      // What has changed since is forgotten already: begin again.
       this.#watch?.close();
       this.#start();
     }
@@ -251,9 +251,7 @@ export class ServicePlaces implements TakenPlaces {
   #start(): Watch<JsonObject> {
     const { entries, revision } = this.#store.list({ prefix: prefix });
     this.#counts = new Map();
-    for (const entry of entries) {
-      this.#count(entry, 1);
-    }
+    for (const entry of entries) this.#count(entry, 1);
     this.#watch = this.#store.watch({ scope: prefix, after: revision, onReady: () => {} });
     return this.#watch;
   }

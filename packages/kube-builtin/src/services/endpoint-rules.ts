@@ -16,6 +16,7 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   invalidValue,
   requiredValue,
   tooMany,
@@ -123,7 +124,7 @@ function* endpointAddresses(object: JsonObject): Generator<Placed> {
 
 export const endpointsRules: KindRules = {
   warnings: endpointsWarnings,
-  validate: (object) => listAt(object, "subsets").flatMap((one, index) => subset(one, `subsets[${index}]`)),
+  validate: (object) => firstErrors(listAt(object, "subsets"), (one, index) => subset(one, `subsets[${index}]`)),
 };
 
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
@@ -162,7 +163,7 @@ function endpointErrors(type: string): Check {
     return [
       ...(texts.length === 0 ? [requiredValue(at, "must contain at least 1 address")] : []),
       ...(texts.length > maxAddresses ? [tooMany(at, texts.length, maxAddresses)] : []),
-      ...texts.flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
+      ...firstErrors(texts, (text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
       ...givenName("nodeName", dns1123SubdomainProblems)(endpoint, path),
       ...givenName("hostname", dns1123LabelProblems)(endpoint, path),
       ...within("hints", hintErrors)(endpoint, path),
@@ -183,7 +184,7 @@ function namesErrors(hints: JsonObject, path: string, rule: (text: string) => re
   const list = listAt(hints, path.slice(path.lastIndexOf(".") + 1));
   if (list.length > maxHints) return [tooMany(path, list.length, maxHints)];
   const seen = new Set<string>();
-  return list.flatMap((one, index) => {
+  return firstErrors(list, (one, index) => {
     const [name, at] = [stringAt(one, ["name"]), `${path}[${index}].name`];
     const isTaken = seen.has(name);
     seen.add(name);
@@ -201,7 +202,7 @@ function slicePortErrors(slice: JsonObject): FieldError[] {
   const names = new Set<string>();
   const ports = listAt(slice, "ports");
   if (ports.length > maxPorts) return [tooMany("ports", ports.length, maxPorts)];
-  return ports.flatMap((one, index) => {
+  return firstErrors(ports, (one, index) => {
     const [path, name] = [`ports[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(name);
     names.add(name);
@@ -223,7 +224,7 @@ function sliceEndpointErrors(slice: JsonObject): FieldError[] {
   const check = endpointErrors(stringAt(slice, ["addressType"]));
   const endpoints = listAt(slice, "endpoints");
   if (endpoints.length > maxEndpoints) return [tooMany("endpoints", endpoints.length, maxEndpoints)];
-  return endpoints.flatMap((one, index) => check(one, `endpoints[${index}]`));
+  return firstErrors(endpoints, (one, index) => check(one, `endpoints[${index}]`));
 }
 
 export const endpointSliceRules: KindRules = {

@@ -4,8 +4,10 @@ import {
   duplicatePrinted,
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidValue,
+  repeatsIn,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
@@ -85,7 +87,7 @@ function addressListErrors(spec: JsonObject, old: JsonObject | undefined): Field
   const policy = memberAt(spec, ["ipFamilyPolicy"]);
   const list = "spec.clusterIPs";
   const known = old === undefined ? [] : texts(old, "clusterIPs");
-  const wrong = addresses.flatMap((one, index) => {
+  const wrong = firstErrors(addresses, (one, index) => {
     if (index > 0 || one !== "None") return known.includes(one) ? [] : addressErrors(one, `${list}[${index}]`);
     return addresses.length > 1 ? [invalidValue(list, addresses, "'None' must be the first and only value")] : [];
   });
@@ -108,11 +110,12 @@ function addressListErrors(spec: JsonObject, old: JsonObject | undefined): Field
 }
 
 function familyErrors(given: readonly string[]): FieldError[] {
-  return given.flatMap((family, index) => {
+  const isRepeated = repeatsIn(given);
+  return firstErrors(given, (family, index) => {
     const path = `spec.ipFamilies[${index}]`;
     return [
       ...(families.includes(family) ? [] : [unsupportedValue(path, family, families)]),
-      ...(given.indexOf(family) < index ? [duplicateValue(path, family)] : []),
+      ...(isRepeated(index) ? [duplicateValue(path, family)] : []),
     ];
   });
 }
@@ -162,7 +165,7 @@ function allocationErrors(spec: JsonObject, old: JsonObject | undefined): FieldE
     ...(policy === "RequireDualStack"
       ? [invalidValue(path, policy, "this cluster is not configured for dual-stack services")]
       : []),
-    ...given.flatMap((family, index) =>
+    ...firstErrors(given, (family, index) =>
       family === "IPv4" || had.length > 1
         ? []
         : [invalidValue(`spec.ipFamilies[${index}]`, family, "not configured on this cluster")],
@@ -182,7 +185,7 @@ function affinityErrors(spec: JsonObject): FieldError[] {
 }
 
 function externalErrors(spec: JsonObject): FieldError[] {
-  return texts(spec, "externalIPs").flatMap((address, index) => {
+  return firstErrors(texts(spec, "externalIPs"), (address, index) => {
     const path = `spec.externalIPs[${index}]`;
     const wrong = addressErrors(address, path);
     if (wrong.length > 0) return wrong;
@@ -198,7 +201,7 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
     ...(ranges.length > 0 && type !== "LoadBalancer"
       ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]
       : []),
-    ...ranges.flatMap((range, index) => rangeErrors(range.trim(), `spec.LoadBalancerSourceRanges[${index}]`)),
+    ...firstErrors(ranges, (range, index) => rangeErrors(range.trim(), `spec.LoadBalancerSourceRanges[${index}]`)),
     ...optionallyOneOf("trafficDistribution", distributions)(spec, "spec"),
     ...(type !== "LoadBalancer" && typeof memberAt(spec, ["allocateLoadBalancerNodePorts"]) === "boolean"
       ? [forbiddenValue("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'")]
@@ -242,7 +245,7 @@ function servicePortErrors(spec: JsonObject): FieldError[] {
   const needsPorts = stringAt(spec, ["type"]) !== "ExternalName" && stringAt(spec, ["clusterIP"]) !== "None";
   if (ports.length === 0) return needsPorts ? [requiredValue("spec.ports")] : [];
   const names = new Set<string>();
-  const own = ports.flatMap((port, index) => {
+  const own = firstErrors(ports, (port, index) => {
     const path = `spec.ports[${index}]`;
     return [...nameErrors(port, path, { names, isOne: ports.length === 1 }), ...numberErrors(port, path)];
   });
@@ -283,7 +286,7 @@ function protocolErrors(port: JsonObject, path: string): FieldError[] {
 function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldError[] {
   const type = stringAt(spec, ["type"]);
   if (type !== "ClusterIP") return [];
-  return ports.flatMap((port, index) =>
+  return firstErrors(ports, (port, index) =>
     memberAt(port, ["nodePort"])
       ? [forbiddenValue(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'")]
       : [],
@@ -292,7 +295,7 @@ function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldEr
 
 function repeatedNodePorts(ports: readonly JsonObject[]): FieldError[] {
   const seen = new Set<string>();
-  return ports.flatMap((port, index) => {
+  return firstErrors(ports, (port, index) => {
     const number = memberAt(port, ["nodePort"]);
     if (!number) return [];
     const key = `${stringAt(port, ["protocol"])}/${String(number)}`;
@@ -305,7 +308,7 @@ function repeatedNodePorts(ports: readonly JsonObject[]): FieldError[] {
 /** A number may be used once for each protocol. The reference shows such a port as its own type has it. */
 function repeatedErrors(ports: readonly JsonObject[]): FieldError[] {
   const seen = new Set<string>();
-  return ports.flatMap((port, index) => {
+  return firstErrors(ports, (port, index) => {
     const [protocol, number] = [stringAt(port, ["protocol"]), memberAt(port, ["port"]) ?? 0];
     const key = `${protocol}/${String(number)}`;
     const isTaken = seen.has(key);

@@ -4,9 +4,11 @@ import { all, type Check, type KindRules, listAt, withEmptyLists, within } from 
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
+  repeatsIn,
   requiredValue,
   tooLong,
   unsupportedValue,
@@ -29,7 +31,7 @@ import { inlineVolume } from "./volume-spec.ts";
 
 const tokens: Check = (spec, path) => {
   const audiences = new Set<string>();
-  return listAt(spec, "tokenRequests").flatMap((request, index) => {
+  return firstErrors(listAt(spec, "tokenRequests"), (request, index) => {
     const [at, audience] = [`${path}.tokenRequests[${index}]`, stringAt(request, ["audience"])];
     if (audiences.has(audience)) return [duplicateValue(`${at}.audience`, audience)];
     audiences.add(audience);
@@ -54,9 +56,9 @@ const driver: Check = all(
   optionallyOneOf("fsGroupPolicy", ["File", "None", "ReadWriteOnceWithFSType"]),
   tokens,
   (spec, path) =>
-    textsAt(spec, ["volumeLifecycleModes"])
-      .filter((mode) => !modes.includes(mode))
-      .map((mode) => unsupportedValue(`${path}.volumeLifecycleModes`, mode, modes)),
+    firstErrors(textsAt(spec, ["volumeLifecycleModes"]), (mode) =>
+      modes.includes(mode) ? [] : [unsupportedValue(`${path}.volumeLifecycleModes`, mode, modes)],
+    ),
   (spec, path) => {
     const period = memberAt(spec, ["nodeAllocatableUpdatePeriodSeconds"]);
     return isNumber(period) && period < 10
@@ -110,9 +112,10 @@ const nodeDriver: Check = all(
   within("allocatable", notNegativeAt("count")),
   (one, path) => {
     const keys = textsAt(one, ["topologyKeys"]);
-    return keys.flatMap((key, index) => [
+    const isRepeated = repeatsIn(keys);
+    return firstErrors(keys, (key, index) => [
       ...(key === "" ? [requiredValue(path)] : []),
-      ...(keys.indexOf(key) < index ? [duplicateValue(path, key)] : []),
+      ...(isRepeated(index) ? [duplicateValue(path, key)] : []),
       ...labelKeyProblems(key).map((problem) => invalidValue(path, key, problem)),
     ]);
   },
@@ -120,7 +123,7 @@ const nodeDriver: Check = all(
 
 function nodeErrors(object: JsonObject): FieldError[] {
   const names = new Set<string>();
-  return listAt(object, "spec", "drivers").flatMap((one, index) => {
+  return firstErrors(listAt(object, "spec", "drivers"), (one, index) => {
     const [at, name] = [`spec.drivers[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(name);
     names.add(name);
@@ -141,12 +144,13 @@ function inGo(one: JsonObject): JsonObject {
 
 /** A driver of a node changes only what the node can hold. */
 function nodeChange(object: JsonObject, old: JsonObject): FieldError[] {
-  return listAt(old, "spec", "drivers").flatMap((before) =>
-    listAt(object, "spec", "drivers").flatMap((now) => {
-      const isOther = stringAt(now, ["name"]) !== stringAt(before, ["name"]);
-      if (isOther || jsonEqual(inGo(now), inGo(before))) return [];
-      return [invalidPrinted("spec.drivers", goStruct(inGo(now)), "field is immutable")];
-    }),
+  const byName = Map.groupBy(listAt(object, "spec", "drivers"), (now) => stringAt(now, ["name"]));
+  return firstErrors(listAt(old, "spec", "drivers"), (before) =>
+    firstErrors(byName.get(stringAt(before, ["name"])) ?? [], (now) =>
+      jsonEqual(inGo(now), inGo(before))
+        ? []
+        : [invalidPrinted("spec.drivers", goStruct(inGo(now)), "field is immutable")],
+    ),
   );
 }
 

@@ -16,9 +16,11 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
+  repeatsIn,
   requiredValue,
   tooLong,
 } from "@purlin/kube-objects/errors";
@@ -26,7 +28,15 @@ import { isJsonObject, type JsonObject, jsonEqual, utf8Length } from "@purlin/ku
 import { dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
-import { atRoot, changes, exactlyOneOf, immutable, selectorAt } from "../checks/rule-checks.ts";
+import {
+  atRoot,
+  changes,
+  deprecatedNodeLabel,
+  exactlyOneOf,
+  immutable,
+  selectorAt,
+  termWarnings,
+} from "../checks/rule-checks.ts";
 import { attachmentRules, csiNodeRules, driverRules } from "./driver-rules.ts";
 import {
   attributesClassProtection,
@@ -143,10 +153,11 @@ function parameters({ required }: { readonly required: boolean }): Check {
 
 const topologyKey: Check = (requirement, path) => {
   const [key, values] = [stringAt(requirement, ["key"]), textsAt(requirement, ["values"])];
+  const isRepeated = repeatsIn(values);
   return [
     ...(values.length === 0 ? [requiredValue(`${path}.values`)] : []),
-    ...values.flatMap((value, index) =>
-      values.indexOf(value) < index ? [duplicateValue(`${path}.values[${index}]`, value)] : [],
+    ...firstErrors(values, (value, index) =>
+      isRepeated(index) ? [duplicateValue(`${path}.values[${index}]`, value)] : [],
     ),
     ...labelKeyProblems(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
   ];
@@ -155,27 +166,38 @@ const topologyKey: Check = (requirement, path) => {
 const topologies: Check = (object, path) => {
   // A term without expressions counts as a repetition.
   const seen = new Set<string>(["[]"]);
-  return listAt(object, "allowedTopologies").flatMap((term, index) => {
+  return firstErrors(listAt(object, "allowedTopologies"), (term, index) => {
     const at = `${path}.allowedTopologies[${index}]`;
     const expressions = listAt(term, "matchLabelExpressions");
     const keys = expressions.map((one) => stringAt(one, ["key"]));
-    const content = JSON.stringify(
-      expressions.map((one, n) => [keys[n], textsAt(one, ["values"]).toSorted()]).toSorted(),
-    );
+    const isRepeated = repeatsIn(keys);
+    const texts = expressions.map((one, n) => JSON.stringify([keys[n], textsAt(one, ["values"]).toSorted()]));
+    const content = `[${texts.sort().join(",")}]`;
     const isTaken = seen.has(content);
     seen.add(content);
     return [
       ...eachItem("matchLabelExpressions", topologyKey)(term, at),
-      ...keys.flatMap((key, n) =>
-        keys.indexOf(key) < n ? [duplicateValue(`${at}.matchLabelExpressions[${n}].key`, key)] : [],
+      ...firstErrors(keys, (key, n) =>
+        isRepeated(n) ? [duplicateValue(`${at}.matchLabelExpressions[${n}].key`, key)] : [],
       ),
       ...(isTaken ? [duplicateValue(`${at}.matchLabelExpressions`, "")] : []),
     ];
   });
 };
 
+/** Topologies that name labels of nodes by their old names. */
+function topologyWarnings(storageClass: JsonObject): string[] {
+  return listAt(storageClass, "allowedTopologies").flatMap((term, index) =>
+    listAt(term, "matchLabelExpressions").flatMap((one, place) => {
+      const text = deprecatedNodeLabel(stringAt(one, ["key"]));
+      return text === undefined ? [] : [`allowedTopologies[${index}].matchLabelExpressions[${place}].key: ${text}`];
+    }),
+  );
+}
+
 /** The rules of StorageClasses. */
 const storageClassRules: KindRules = {
+  warnings: topologyWarnings,
   validate: atRoot(
     all(
       provisioner("provisioner"),
@@ -221,8 +243,21 @@ const fixedTopology: NonNullable<KindRules["validateChange"]> = (object, old) =>
   return jsonEqual(now, before) ? [] : [invalidPrinted("nodeTopology", printed, "field is immutable")];
 };
 
+/** Nodes that are selected by old names of labels. */
+function capacityWarnings(object: JsonObject): string[] {
+  const topology = objectAt(object, ["nodeTopology"]);
+  return [
+    ...termWarnings(topology, "nodeTopology"),
+    ...Object.keys(objectAt(topology, ["matchLabels"])).flatMap((label) => {
+      const text = deprecatedNodeLabel(label);
+      return text === undefined ? [] : [`nodeTopology.matchLabels.${label}: ${text}`];
+    }),
+  ];
+}
+
 /** The rules of CSIStorageCapacities. */
 const storageCapacityRules: KindRules = {
+  warnings: capacityWarnings,
   validate: atRoot(all(selectorAt("nodeTopology"), capacity)),
   validateChange: changes(fixedTopology, immutable(["storageClassName"])),
 };

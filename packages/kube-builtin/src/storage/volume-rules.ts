@@ -4,6 +4,7 @@ import {
   type Check,
   type Endpoint,
   type KindRules,
+  listAt,
   maybeNamed,
   metaOf,
   needed,
@@ -12,6 +13,7 @@ import {
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   type FieldError,
+  firstErrorsByName,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -19,7 +21,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, sortedKeys, utf8Length } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, utf8Length } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -31,7 +33,7 @@ import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-
 import { compareQuantities } from "@purlin/kube-objects/typed";
 import { goDifference } from "../checks/go-form.ts";
 import { amountErrors, fractionOfBytes, isNative } from "../checks/resource-names.ts";
-import { immutable, inMember, selectorAt } from "../checks/rule-checks.ts";
+import { immutable, inMember, selectorAt, termWarnings } from "../checks/rule-checks.ts";
 import { volumeSources } from "./volume-sources.ts";
 import { accessModes, basicAmount, nodeAffinityChange, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
 
@@ -102,6 +104,9 @@ function volumeWarnings(volume: JsonObject): string[] {
       key in annotations ? [`metadata.annotations[${key}]: ${text}`] : [],
     ),
     ...(isRecycled ? [`spec.persistentVolumeReclaimPolicy: ${recycled}`] : []),
+    ...listAt(objectAt(volume, ["spec", "nodeAffinity", "required"]), "nodeSelectorTerms").flatMap((term, index) => [
+      ...termWarnings(term, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`),
+    ]),
     ...Object.entries(oldSources).flatMap(([name, text]) =>
       isJsonObject(memberAt(volume, ["spec", name]))
         ? [`spec.${name === "storageos" ? "storageOS" : name}: ${text}`]
@@ -280,12 +285,12 @@ function claimStatusErrors(status: JsonObject): FieldError[] {
     objectAt(status, [name]),
   ]) as [[string, JsonObject], [string, JsonObject], [string, JsonObject]];
   return [
-    ...sortedKeys(capacity[1]).flatMap((name) => basicAmount(String(capacity[1][name]), keyPath(capacity[0], name))),
-    ...sortedKeys(states[1]).flatMap((name) => [
+    ...firstErrorsByName(capacity[1], (name) => basicAmount(String(capacity[1][name]), keyPath(capacity[0], name))),
+    ...firstErrorsByName(states[1], (name) => [
       ...claimResourceErrors(name, states[0]),
       ...(resizeStates.includes(String(states[1][name])) ? [] : [unsupportedValue(states[0], name, resizeStates)]),
     ]),
-    ...sortedKeys(allocated[1]).flatMap((name) => {
+    ...firstErrorsByName(allocated[1], (name) => {
       const problems = claimResourceErrors(name, allocated[0]);
       const [amount, at] = [String(allocated[1][name]), keyPath(allocated[0], name)];
       const basic = problems.length > 0 ? problems : basicAmount(amount, at);

@@ -3,6 +3,8 @@ import { posix } from "node:path";
 import { all, type Check, eachItem, listAt, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
+  firstErrors,
+  firstErrorsByName,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -10,14 +12,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import {
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  sortedKeys,
-} from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
@@ -89,7 +84,7 @@ export const accessModes: Check = (spec, path) => {
   const [at, known] = [`${path}.accessModes`, given.filter((mode) => modes.includes(mode))];
   const isMixed = known.includes("ReadWriteOncePod") && known.some((mode) => mode !== "ReadWriteOncePod");
   return [
-    ...given.filter((mode) => !modes.includes(mode)).map((mode) => unsupportedValue(at, mode, modes)),
+    ...firstErrors(given, (mode) => (modes.includes(mode) ? [] : [unsupportedValue(at, mode, modes)])),
     ...(isMixed ? [forbiddenValue(at, "may not use ReadWriteOncePod with other access modes")] : []),
   ];
 };
@@ -107,6 +102,7 @@ export function positiveAmount(amount: string, path: string): FieldError[] {
 
 /** An amount that is not below zero. */
 export function basicAmount(amount: string, path: string): FieldError[] {
+  if (/^\d{1,15}$/.test(amount)) return [];
   const nanos = quantityNanos(amount);
   // A fraction is rounded up to the next whole number, away from zero.
   const whole = nanos < 0n ? -((-nanos + 999_999_999n) / 1_000_000_000n) : 0n;
@@ -115,12 +111,12 @@ export function basicAmount(amount: string, path: string): FieldError[] {
 
 const capacity: Check = (spec, path) => {
   const amounts = objectAt(spec, ["capacity"]);
-  const [names, at] = [sortedKeys(amounts), `${path}.capacity`];
+  const [names, at] = [Object.keys(amounts), `${path}.capacity`];
   const isStorage = names.length === 1 && names[0] === "storage";
   return [
     ...(names.length === 0 ? [requiredValue(at)] : []),
     ...(isStorage ? [] : [unsupportedValue(at, hasObject(spec, "capacity") ? amounts : null, ["storage"])]),
-    ...names.flatMap((name) => {
+    ...firstErrorsByName(amounts, (name) => {
       const amount = String(amounts[name]);
       return [...basicAmount(amount, keyPath(at, name)), ...positiveAmount(amount, keyPath(at, name))];
     }),
@@ -139,7 +135,7 @@ const source: Check = (spec, path) => {
   const given = Object.keys(volumeSources).filter((name) => hasObject(spec, name));
   const [first] = given;
   if (first === undefined) return [requiredValue(path, "must specify a volume type")];
-  return given.flatMap((name, index) => {
+  return firstErrors(given, (name, index) => {
     const check = volumeSources[name];
     if (index > 0 && name !== "flexVolume") {
       return [forbiddenValue(`${path}.${otherPath[name] ?? name}`, "may not specify more than 1 volume type")];

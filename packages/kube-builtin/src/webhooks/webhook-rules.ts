@@ -6,14 +6,22 @@ import {
   eachItem,
   type KindRules,
   listAt,
+  metaOf,
   operationRuleErrors,
   selectorProblems,
   webhookConditionErrors,
   webhookTargetErrors,
   within,
 } from "@purlin/kube-apiserver/kinds";
-import { duplicateValue, type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  duplicateValue,
+  type FieldError,
+  firstErrors,
+  invalidValue,
+  repeatsIn,
+  requiredValue,
+} from "@purlin/kube-objects/errors";
+import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { exactlyOneOf, optionallyOneOf } from "../checks/rule-checks.ts";
@@ -57,10 +65,11 @@ const reviewVersions: Check = (hook, path) => {
   const versions = texts(hook, "admissionReviewVersions");
   const at = `${path}.admissionReviewVersions`;
   if (versions.length === 0) return [requiredValue(at, `must specify one of ${knownReviewVersions.join(", ")}`)];
+  const isRepeated = repeatsIn(versions);
   const isKnown = versions.some((one) => knownReviewVersions.includes(one));
   return [
-    ...versions.flatMap((one, index) => {
-      const problems = versions.indexOf(one) < index ? ["duplicate version"] : dns1035LabelProblems(one);
+    ...firstErrors(versions, (one, index) => {
+      const problems = isRepeated(index) ? ["duplicate version"] : dns1035LabelProblems(one);
       return problems.map((problem) => invalidValue(`${at}[${index}]`, one, problem));
     }),
     ...(isKnown ? [] : [invalidValue(at, versions, `must include at least one of ${knownReviewVersions.join(", ")}`)]),
@@ -84,13 +93,23 @@ const hook: Check = all(
 
 function webhookErrors(configuration: JsonObject): FieldError[] {
   const names = new Set<string>();
-  return listAt(configuration, "webhooks").flatMap((one, index) => {
+  return firstErrors(listAt(configuration, "webhooks"), (one, index) => {
     const [path, own] = [`webhooks[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(own);
     if (own !== "") names.add(own);
     return [...hook(one, path), ...(isTaken ? [duplicateValue(`${path}.name`, own)] : [])];
   });
 }
+
+const staticSuffix = ".static.k8s.io";
+
+/** Names that the real server keeps for configuration from files. */
+export const staticNameWarnings: NonNullable<KindRules["warnings"]> = (object) => {
+  const why = "are reserved for static manifest-based configurations and cannot be managed via the API";
+  return (metaOf(object).name ?? "").endsWith(staticSuffix)
+    ? [`metadata.name: names ending with ${goQuote(staticSuffix)} ${why}`]
+    : [];
+};
 
 /** The rules of both kinds of webhook configurations. */
 export const webhookRules: KindRules = { validate: webhookErrors };

@@ -17,7 +17,7 @@ const job = (spec: JsonObject, status: JsonObject = {}): JsonObject => ({
 });
 const errors = (before: JsonObject, now: JsonObject): string[] => jobChangeErrors(now, before).map(fieldErrorText);
 
-/** The beginnings of errors, which go on with whole templates. */
+/** The beginnings of errors, which continue with whole templates. */
 const paths = (before: JsonObject, now: JsonObject): string[] =>
   errors(before, now).map((text) => {
     assert.ok(text.endsWith(": field is immutable"), text);
@@ -102,7 +102,7 @@ for (const [name, [before, now]] of Object.entries(placements)) {
     assert.deepEqual(errors(job({ ...idle, template: before }), job({ ...idle, template: now })), []);
     const conditions = [{ type: "Suspended", status: "True" }];
     const stopped = job({ ...idle, template: before }, { startTime: "t", conditions });
-    assert.deepEqual(errors(stopped, job({ template: now })), [], "also while it goes on");
+    assert.deepEqual(errors(stopped, job({ template: now })), [], "also while it continues");
   });
 }
 

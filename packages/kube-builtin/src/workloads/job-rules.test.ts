@@ -2,7 +2,8 @@
 // The specs of Jobs and CronJobs. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldErrorText } from "@purlin/kube-objects/errors";
+import { finish } from "@purlin/base";
+import { type FieldError, fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { cronJobRules, jobRules } from "./job-rules.ts";
@@ -16,7 +17,11 @@ const metadata = { name: "j", uid: "u" };
 const made = (spec: JsonObject): JsonObject =>
   jobRules.prepareCreate?.({ metadata, spec: { completionMode: "NonIndexed", template: { spec: pod }, ...spec } }) ??
   {};
-const errorsOf = (spec: JsonObject): string[] => (jobRules.validate?.(made(spec)) ?? []).map(fieldErrorText);
+const errorsOfJob = (job: JsonObject): FieldError[] => [
+  ...(jobRules.validate?.(job) ?? []),
+  ...(jobRules.validatingRest === undefined ? [] : finish(jobRules.validatingRest(job))),
+];
+const errorsOf = (spec: JsonObject): string[] => errorsOfJob(made(spec)).map(fieldErrorText);
 
 const indexed = (more: JsonObject): JsonObject => ({
   completionMode: "Indexed",
@@ -155,12 +160,10 @@ const generated = {
   "job-name": "j",
 };
 const jobWith = (labels: JsonObject, selector: JsonObject | null, more: JsonObject = {}): string[] =>
-  (
-    jobRules.validate?.({
-      metadata,
-      spec: { template: { metadata: { labels }, spec: pod }, ...(selector && { selector }), ...more },
-    }) ?? []
-  ).map(fieldErrorText);
+  errorsOfJob({
+    metadata,
+    spec: { template: { metadata: { labels }, spec: pod }, ...(selector && { selector }), ...more },
+  }).map(fieldErrorText);
 
 test("a Job has the labels and the selector that the server made for it", () => {
   const own = { matchLabels: { "controller-uid": "u" } };

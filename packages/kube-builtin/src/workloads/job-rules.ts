@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import { CronSyntaxError, isTimeZone, parseCron } from "@purlin/base";
 import {
   type KindRules,
@@ -28,7 +29,7 @@ import {
 } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
+import { type LabelSelectorObject, meetsLabelSelector } from "@purlin/kube-objects/selector";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { jobChangeErrors } from "./job-changes.ts";
@@ -156,18 +157,15 @@ function indexErrors(spec: JsonObject, path: string): FieldError[] {
 }
 
 /** A Job that does not choose its Pods itself has labels and a selector that the server made. */
-function generatedErrors(job: JsonObject): FieldError[] {
+function generatedErrors(job: JsonObject, selector: JsonObject, picks: Picks): FieldError[] {
   const [spec, { uid = "", name = "" }] = [objectAt(job, ["spec"]), metaOf(job)];
-  const selector = memberAt(spec, ["selector"]);
-  if (spec["manualSelector"] === true || !isJsonObject(selector)) return [];
+  if (spec["manualSelector"] === true) return [];
   const expected = { "controller-uid": uid, "job-name": name, [uidLabel]: uid, [nameLabel]: name };
   const labels = objectAt(spec, ["template", "metadata", "labels"]);
   const why = "`selector` not auto-generated";
   return [
     ...Object.entries(expected).flatMap(([key, value]) => labelErrors(labels, key, value)),
-    ...(isReadable(selector) && !picks(selector, expected)
-      ? [invalidPrinted("spec.selector", selectorInGo(selector), why)]
-      : []),
+    ...(picks(expected) ? [] : [invalidPrinted("spec.selector", selectorInGo(selector), why)]),
   ];
 }
 
@@ -177,18 +175,26 @@ function labelErrors(labels: JsonObject, key: string, value: string): FieldError
   return labels[key] === value ? [] : [invalidValue(path, labels, `must be '${value}'`)];
 }
 
-const isReadable = (selector: JsonObject): boolean => selectorProblems(selector, "").length === 0;
-const picks = (selector: JsonObject, labels: Readonly<Record<string, string>>): boolean =>
-  matchesLabels(labelSelectorOf(selector as LabelSelectorObject), labels);
+/** Whether the selector of a Job matches labels; one that is malformed is reported as that alone. */
+type Picks = (labels: Readonly<Record<string, string>>) => boolean;
 
-function ownSelectorErrors(job: JsonObject): FieldError[] {
+function picksOf(selector: JsonObject, problems: readonly FieldError[]): Picks {
+  return (labels) => problems.length > 0 || meetsLabelSelector(selector as LabelSelectorObject, labels);
+}
+
+/** In parts: a selector may be as long as a request. */
+function* ownSelectorErrors(job: JsonObject): Work<FieldError[]> {
   const selector = memberAt(job, ["spec", "selector"]);
   const labels = memberAt(job, ["spec", "template", "metadata", "labels"]) ?? null;
   const mismatch = invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
   if (!isJsonObject(selector)) return [requiredValue("spec.selector"), mismatch];
   const problems = selectorProblems(selector, "spec.selector");
+  yield;
   const own = isJsonObject(labels) ? (labels as Record<string, string>) : {};
-  return [...generatedErrors(job), ...problems, ...(problems.length > 0 || picks(selector, own) ? [] : [mismatch])];
+  const picks = picksOf(selector, problems);
+  const generated = generatedErrors(job, selector, picks);
+  yield;
+  return [...generated, ...problems, ...(picks(own) ? [] : [mismatch])];
 }
 
 const many =
@@ -216,7 +222,8 @@ export const jobRules: KindRules = {
   warnings: warningsAt("spec"),
   decode: withLabels,
   prepareCreate: withOwnSelector,
-  validate: (job) => [...specErrors(objectAt(job, ["spec"]), "spec"), ...ownSelectorErrors(job)],
+  validate: (job) => specErrors(objectAt(job, ["spec"]), "spec"),
+  validatingRest: ownSelectorErrors,
   validateChange: (job, old, endpoint) =>
     endpoint === "status" ? jobStatusErrors(job, old) : jobChangeErrors(job, old),
   fields: { "status.successful": (job) => String(memberAt(job, ["status", "succeeded"]) ?? 0) },

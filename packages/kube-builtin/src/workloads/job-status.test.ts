@@ -173,7 +173,7 @@ const cases: Record<string, StatusCase> = {
     now: {},
     want: [],
   },
-  "a Job that goes on starts again": {
+  "a Job that continues starts again": {
     before: { startTime: early, ...conditions("Suspended") },
     now: { startTime: late, conditions: [{ type: "Suspended", status: "False" }] },
     want: [],

@@ -4,6 +4,7 @@ import { listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   invalidPrinted,
   invalidValue,
   requiredValue,
@@ -55,7 +56,7 @@ const given = (isWrong: boolean, error: FieldError): FieldError[] => (isWrong ? 
 function uncountedErrors(status: JsonObject): FieldError[] {
   const seen = new Set<string>();
   return ["succeeded", "failed"].flatMap((list) =>
-    textsAt(status, ["uncountedTerminatedPods", list]).flatMap((uid, index) => {
+    firstErrors(textsAt(status, ["uncountedTerminatedPods", list]), (uid, index) => {
       const at = `status.uncountedTerminatedPods.${list}[${index}]`;
       const isTaken = seen.has(uid);
       seen.add(uid);

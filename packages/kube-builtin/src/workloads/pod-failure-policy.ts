@@ -4,6 +4,7 @@ import { type Check, eachItem, listAt, notNegative } from "@purlin/kube-apiserve
 import {
   duplicateValue,
   type FieldError,
+  firstErrors,
   invalidPrinted,
   invalidValue,
   requiredValue,
@@ -51,7 +52,7 @@ function codeErrors(codes: readonly JsonValue[], operator: string, path: string)
   if (codes.length === 0) return [invalidValue(path, [], "at least one value is required")];
   if (codes.length > maxCodes) return [tooMany(path, codes.length, maxCodes)];
   const seen = new Set<JsonValue>();
-  const each = codes.flatMap((code, index) => {
+  const each = firstErrors(codes, (code, index) => {
     const at = `${path}[${index}]`;
     const isTaken = seen.has(code);
     seen.add(code);
@@ -92,7 +93,7 @@ export function failurePolicyErrors(spec: JsonObject, path: string): FieldError[
   return [
     ...(policy === "OnFailure" ? [invalidValue(`${path}.template.spec.restartPolicy`, policy, why)] : []),
     ...(rules.length > maxRules ? [tooMany(at, rules.length, maxRules)] : []),
-    ...rules.flatMap((rule, index) => ruleErrors(rule, `${at}[${index}]`, { spec, containers })),
+    ...firstErrors(rules, (rule, index) => ruleErrors(rule, `${at}[${index}]`, { spec, containers })),
   ];
 }
 
@@ -140,7 +141,7 @@ export function successPolicyErrors(spec: JsonObject, path: string): FieldError[
   return [
     ...(rules.length === 0 ? [requiredValue(`${at}.rules`, none)] : []),
     ...(rules.length > maxRules ? [tooMany(`${at}.rules`, rules.length, maxRules)] : []),
-    ...rules.flatMap((rule, index) => successRule(rule, `${at}.rules[${index}]`, completions)),
+    ...firstErrors(rules, (rule, index) => successRule(rule, `${at}.rules[${index}]`, completions)),
   ];
 }
 

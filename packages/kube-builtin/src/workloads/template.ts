@@ -19,7 +19,7 @@ import { isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/js
 import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
-import { withoutDisabledFields } from "../pods/disabled-fields.ts";
+import { withoutDisabledFields } from "../defaults/pod-defaults.ts";
 import { podSpecErrors } from "../pods/pod-spec.ts";
 import { podWarnings } from "../pods/pod-warnings.ts";
 

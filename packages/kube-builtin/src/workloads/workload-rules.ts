@@ -18,6 +18,7 @@ import {
 
 import {
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -47,8 +48,8 @@ function sameSelector(object: JsonObject, old: JsonObject): FieldError[] {
     JsonValue,
     JsonValue,
   ];
-  const printed = isJsonObject(now) ? selectorInGo(now) : "null";
-  return jsonEqual(now, before) ? [] : [invalidPrinted("spec.selector", printed, "field is immutable")];
+  if (jsonEqual(now, before)) return [];
+  return [invalidPrinted("spec.selector", isJsonObject(now) ? selectorInGo(now) : "null", "field is immutable")];
 }
 
 /** A write to the status does not change labels. */
@@ -246,7 +247,7 @@ export const statefulSetRules: KindRules = {
       : lastingTemplateErrors(withClaims(object), "StatefulSet")),
   ],
   validateNew: (object) => [
-    ...listAt(object, "spec", "volumeClaimTemplates").flatMap((claim, index) =>
+    ...firstErrors(listAt(object, "spec", "volumeClaimTemplates"), (claim, index) =>
       claimSpec(objectAt(claim, ["spec"]), `spec.volumeClaimTemplates[${index}].spec`),
     ),
     ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, ["spec"]), "spec"),

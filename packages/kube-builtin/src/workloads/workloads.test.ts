@@ -21,7 +21,7 @@ const template = (labels: JsonObject | undefined): JsonObject => ({
   spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
 });
 
-test("a Job knows its Pods by its own identity, and takes their labels", async () => {
+test("a Job selects its Pods by its own identity, and takes their labels", async () => {
   const job = await server.post(jobs, { metadata: { name: "one" }, spec: { template: template({ a: "b" }) } });
   const { uid = "", labels } = metaOf(job);
   const own = {

@@ -2,12 +2,9 @@
 import { describe, test } from "node:test";
 import type { KubeClient } from "../../src/client.ts";
 import type { ContractCase } from "./contract-case.ts";
-import { deletes } from "./deletes.ts";
 import { informers } from "./informers.ts";
-import { patches } from "./patches.ts";
-import { reads } from "./reads.ts";
-import { watches } from "./watches.ts";
-import { writes } from "./writes.ts";
+import { reads, watches } from "./reads.ts";
+import { deletes, patches, writes } from "./writes.ts";
 
 const groups: Readonly<Record<string, readonly ContractCase[]>> = {
   reads,

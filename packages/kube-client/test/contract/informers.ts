@@ -7,8 +7,15 @@ import type { KubeReader } from "../../src/client.ts";
 import { type Informer, startInformer } from "../../src/informer.ts";
 import { createInformerPool } from "../../src/informer-pool.ts";
 import { isNoMatch } from "../../src/rest-mapper.ts";
-import { type ContractCase, type ContractContext, configMap, configMapOf, dataOf } from "./contract-case.ts";
-import { ownWidgets, widgetsCrd } from "./own-widgets.ts";
+import {
+  type ContractCase,
+  type ContractContext,
+  configMap,
+  configMapOf,
+  dataOf,
+  ownWidgets,
+  widgetsCrd,
+} from "./contract-case.ts";
 
 const selected = { labels: { app: "x" } } as const;
 
@@ -60,7 +67,7 @@ export const informers: readonly ContractCase[] = [
     },
   },
   {
-    name: "an informer whose place is forgotten lists again, and tells what it missed and nothing twice",
+    name: "an informer whose resource version expired lists again, and emits what it missed and nothing twice",
     async run(context) {
       const { client, forget, signal } = context;
       const widget = await ownWidgets(context);
@@ -89,7 +96,7 @@ export const informers: readonly ContractCase[] = [
     },
   },
   {
-    name: "a pool shares one informer among those who ask for the same kind",
+    name: "a pool shares one informer among users of the same kind",
     async run(context) {
       const pool = createInformerPool(context.client);
       const [one, two] = [pool.acquire(configMap), pool.acquire(configMap)];
@@ -136,9 +143,7 @@ export const informers: readonly ContractCase[] = [
 ];
 
 async function untilReady(informer: Informer, signal: AbortSignal): Promise<void> {
-  while (!informer.isReady) {
-    await informer.ready(signal).catch(() => delay(20, undefined, { signal }));
-  }
+  while (!informer.isReady) await informer.ready(signal).catch(() => delay(20, undefined, { signal }));
 }
 
 async function untilGone({ client, signal }: ContractContext, object: KubeObject): Promise<void> {
@@ -243,7 +248,7 @@ function namesIn(informer: Informer): unknown[] {
     .sort();
 }
 
-/** Resolves when `holds` does; asked after every change the informer tells. */
+/** Resolves when `holds` returns true; called after every change of the informer. */
 function until(informer: Informer, signal: AbortSignal, holds: () => boolean): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const unsubscribe = informer.subscribe(() => {

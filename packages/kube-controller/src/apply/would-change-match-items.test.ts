@@ -41,7 +41,7 @@ const rows: readonly Row[] = [
     matched: objects("a", "b"),
   },
   {
-    why: "one that we own is not wanted any more",
+    why: "one that we own is no longer wanted",
     owned: named("a", "b"),
     wanted: objects("a"),
     current: objects("a", "b"),

@@ -60,7 +60,7 @@ const rows: readonly Row[] = [
     changes: true,
   },
   {
-    why: "an entry of another version is written anew",
+    why: "an entry of another version is written again",
     current: { spec: { size: 1 } },
     owners: [entry(spec, { apiVersion: "example.org/v1beta1" })],
     wanted: object({ spec: { size: 1 } }),
@@ -139,7 +139,7 @@ const rows: readonly Row[] = [
     changes: true,
   },
   {
-    why: "the same item twice is an error for the server to tell",
+    why: "the same item twice is an error that the server reports",
     current: { set: ["a", "b"] },
     owners: [entry({ "f:set": { 'v:"a"': {}, 'v:"b"': {} } })],
     wanted: object({ set: ["a", "a"] }),

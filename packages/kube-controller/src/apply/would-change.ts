@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import { decodeFieldsV1, emptySet, type FieldSet } from "@purlin/kube-objects/apply";
-import { goJson, isJsonObject, type JsonObject, type JsonValue, jsonEqual, parseJson } from "@purlin/kube-objects/json";
+import {
+  goJson,
+  isContainer,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  parseJson,
+} from "@purlin/kube-objects/json";
 import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
 
-/** Who applies, and where. */
+/** The field manager and the endpoint of an apply. */
 interface ApplyIdentity {
   readonly fieldManager: string;
   readonly subresource?: string | undefined;
 }
 
 /**
- * Whether a server-side apply of `wanted` would change anything stored: a value, or who owns it. Tells from the object
+ * Whether a server-side apply of `wanted` would change anything stored: a value, or its owner. Decides by the object
  * alone, without its schema: our manager's entry in managedFields says how the server took our last apply apart. In
  * doubt the answer is true, with one exception: below a map that we applied empty, an unowned field that `wanted` now
  * names with the value it has anyway counts as unchanged.
@@ -104,7 +113,7 @@ class Comparison {
       const child = node.fields?.get(name);
       if (child !== undefined) owned++;
       const differs = this.#at({ in: "fields", key: name }, () =>
-        this.differs(child ?? emptySet, wanted[name] ?? null, ownMember(current, name)),
+        this.differs(child ?? emptySet, wanted[name] ?? null, ownValue(current, name)),
       );
       if (differs) return true;
     }
@@ -124,7 +133,7 @@ class Comparison {
   /** At a node with nothing below it: a scalar, something atomic, an empty map, or nothing of ours at all. */
   #leafDiffers(node: FieldSet, wanted: JsonValue, current: JsonValue | undefined): boolean {
     if (!node.member) return this.#unownedDiffers(node, wanted, current);
-    // Built-in kinds forget that something empty was mentioned, but not who did so.
+    // Built-in kinds drop an empty value that was applied, but not its owner.
     if (current === undefined) return !isEmptyContainer(wanted);
     if (isContainer(wanted) && this.#isShared()) {
       // Others own parts of it, so it is not atomic: we own it as an empty one, and it may hold what others put there.
@@ -168,12 +177,6 @@ class Comparison {
     return differs;
   }
 }
-
-function ownMember(object: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
 const isEmpty = (object: JsonObject): boolean => Object.keys(object).length === 0;
 
@@ -221,7 +224,7 @@ export function matchItems(
   return matched;
 }
 
-/** Where each item is in the list, by the text that tells items apart. Undefined when two have the same. */
+/** Where each item is in the list, by the text that distinguishes items. Undefined when two have the same. */
 function placesOf(owned: OwnedItems, current: readonly JsonValue[]): Map<string, number> | undefined {
   const places = new Map<string, number>();
   for (const [index, item] of current.entries()) {
@@ -235,7 +238,7 @@ function placesOf(owned: OwnedItems, current: readonly JsonValue[]): Map<string,
 
 interface OwnedItem {
   readonly key: string;
-  /** What tells the item apart: its key fields, or its value. */
+  /** What identifies the item: its key fields, or its value. */
   readonly text: string;
   readonly node: FieldSet;
 }

@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
-import { eventually } from "../../test/eventually.ts";
+import { type EmbeddedCluster, eventually, startEmbeddedCluster } from "../../test/test-server.ts";
 import { createCrd } from "../crd/crd.ts";
 import { installCrds } from "../crd/install-crds.ts";
 import { object, text } from "../crd/schema.ts";
@@ -309,13 +308,13 @@ test("beforeSend can stop an apply, and is not called when nothing would change"
     const asked: (string | undefined)[] = [];
     const beforeSend = async (current: KubeObject | undefined): Promise<void> => {
       asked.push(current?.metadata.name);
-      if (asked.length === 3) throw new Error("not any more");
+      if (asked.length === 3) throw new Error("no longer");
     };
     const apply = (x: string) => client.applyIfChanged(map("asked", { x }), { ...ours, beforeSend });
     await apply("1");
     await apply("1");
     await apply("2");
-    await assert.rejects(apply("3"), { message: "not any more" });
+    await assert.rejects(apply("3"), { message: "no longer" });
     assert.deepEqual(asked, [undefined, "asked", "asked"]);
     const stored = await cluster.client.get(configMap, { namespace, name: "asked" });
     assert.deepEqual(stored["data"], { x: "2" });

@@ -166,7 +166,7 @@ test("lists have our writes in them", () => {
   assert.deepEqual(listed(), ["a@7", "c@5", "d@8", "e@9"]);
 });
 
-test("lists by label have our writes in them, whatever labels the informer knows", () => {
+test("lists by label have our writes in them, whatever labels the informer has", () => {
   const { informer, writes } = setting();
   const labels = (app: string, tier = "web"): object => ({ labels: { app, tier } });
   informer.sees(object("moves-in", 5, labels("two")));
@@ -217,7 +217,7 @@ test("a version that was read counts when it is newer than the known one", () =>
   assert.equal(versionOf(writes.newest(object("a", 11))), "11", "or come again");
 });
 
-test("a server that lost our write is believed after it was listed anew", () => {
+test("a server that lost our write is believed after it was listed again", () => {
   const { informer, writes } = setting();
   writes.stored(object("a", 900));
   informer.resourceVersion = "3";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { Clock, Log } from "@purlin/base";
-import { createErrorBrand, isConflict, textOf } from "@purlin/kube-objects/errors";
+import { createErrorBrand } from "@purlin/base";
+import { isConflict, textOf } from "@purlin/kube-objects/errors";
 import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";
 import {
@@ -70,7 +72,7 @@ export async function attempt<T>({ reason, text }: StepText, action: () => Promi
 export interface ReconcileResult {
   /** Again, through the key's backoff. */
   readonly requeue?: boolean;
-  /** Again, this much later; the key's backoff starts anew. */
+  /** Again, this much later; the key's backoff starts again. */
   readonly requeueAfterMs?: number;
 }
 
@@ -90,11 +92,11 @@ export interface ControllerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: ControllerMetrics;
-  /** How long running reconciles may go on when the controller stops, before their signal aborts. */
+  /** How long running reconciles may continue when the controller stops, before their signal aborts. */
   readonly stopGraceMs: number;
 }
 
-// So many reconciles may begin before the event loop gets its turn: one that only reads caches never waits for anything.
+// At most this many reconciles may begin before the event loop gets its turn: one that only reads caches never waits for anything.
 const burst = 16;
 
 /** A queue and the reconciles that empty it. */

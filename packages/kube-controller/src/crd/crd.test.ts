@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { isInvalid } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/test-server.ts";
 import { type CrdShape, createCrd, isEstablished, refusalOf } from "./crd.ts";
 import { installCrds } from "./install-crds.ts";
 import {
@@ -184,7 +184,7 @@ for (const [name, { spec, message }] of Object.entries(refused)) {
   });
 }
 
-test("what may be set once may be set once", async () => {
+test("a field that is immutable once set can be set once", async () => {
   const stored = await cluster.client.create(widget("once", { name: "once", once: "first" }));
   const changed = { ...stored, spec: { ...(stored["spec"] as JsonObject), once: "second" } };
   await assert.rejects(cluster.client.update(changed), /spec\.once: Invalid value: .*Value is immutable/);

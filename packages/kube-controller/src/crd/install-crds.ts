@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
-import { isNoMatch, type KubeClient } from "@purlin/kube-client";
+import { isServed, type KubeClient } from "@purlin/kube-client";
 import { isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
@@ -147,16 +147,6 @@ const discoveryPauseMs = 50;
 /** A CRD is established a moment before discovery lists its kind, and clients rely on discovery. */
 async function untilServed(client: KubeClient, types: readonly TypeRef[], signal: AbortSignal): Promise<void> {
   for (const type of types) {
-    while (!(await isServed(client, type, signal))) await delay(discoveryPauseMs, undefined, { signal });
-  }
-}
-
-async function isServed(client: KubeClient, type: TypeRef, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.mapper.mapping(type, signal);
-    return true;
-  } catch (error) {
-    if (isNoMatch(error)) return false;
-    throw error;
+    while (!(await isServed(client.mapper, type, signal))) await delay(discoveryPauseMs, undefined, { signal });
   }
 }

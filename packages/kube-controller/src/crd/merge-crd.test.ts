@@ -119,7 +119,7 @@ suite("a CRD over another", () => {
     );
   });
 
-  test("a stored version that we do not know stays the stored one: ours would prune what it holds", () => {
+  test("an unknown stored version stays the stored one: ours would prune what it holds", () => {
     const had = crd({ versions: [{ name: "v1" }, { name: "v3", isStored: true }] });
     const merged = mergeCrd(had, crd());
     assert.deepEqual(

@@ -6,8 +6,7 @@ import { manualClock } from "@purlin/base/testing";
 import { type CacheChange, createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import { keyOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
-import { eventually } from "../../test/eventually.ts";
+import { type EmbeddedCluster, eventually, startEmbeddedCluster } from "../../test/test-server.ts";
 import type { ControllerEngine, WatchSpec } from "./controller-engine.ts";
 import { type ControllerEngineOptions, createControllerEngine } from "./create-controller-engine.ts";
 
@@ -46,7 +45,7 @@ function recording(): { seen: string[]; reconcile: (key: ObjectKey) => Promise<o
 const create = ({ client }: EmbeddedCluster, name: string) =>
   client.create({ ...configMap, metadata: { name, namespace: "default" } });
 
-test("a watch tells what is there, then what changes, until it is stopped", async () => {
+test("a watch emits existing objects, then changes, until it is stopped", async () => {
   await withEngine(async (engine, cluster) => {
     const { seen, reconcile } = recording();
     await create(cluster, "before");
@@ -60,7 +59,7 @@ test("a watch tells what is there, then what changes, until it is stopped", asyn
     assert.equal(cluster.informers.peek(configMap), undefined, "the informer is not needed");
     await create(cluster, "late");
     engine.enqueue("test", { name: "enqueued" });
-    await eventually("the controller itself goes on", () => seen.includes("enqueued"));
+    await eventually("the controller itself continues", () => seen.includes("enqueued"));
     assert.ok(!seen.includes("late"));
   });
 });
@@ -308,7 +307,7 @@ test("a reconcile that is under way when its controller is stopped asks for watc
   });
 });
 
-test("who waits for watches may give up; they go on starting, and wake the controller when they have", async () => {
+test("a caller may stop waiting for watches; they continue to start, and wake the controller when they have", async () => {
   await using cluster = await startEmbeddedCluster();
   const gate = Promise.withResolvers<void>();
   const list: KubeClient["list"] = async (type, options) => {
@@ -329,13 +328,13 @@ test("who waits for watches may give up; they go on starting, and wake the contr
   gate.resolve();
   await patient;
   await eventually("what was there is looked at", () => seen.includes("there"));
-  // Nothing is waited for any more, whatever the signal says.
+  // Nothing is waited for, whatever the signal says.
   await engine.startWatches("test", [self("Self")], impatient.signal);
   await engine.close();
   await informers.stop();
 });
 
-test("metrics have the names dashboards know", async () => {
+test("metrics have the names that dashboards use", async () => {
   const registry = new Registry();
   await withEngine(
     async (engine, cluster) => {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { InformerPool } from "@purlin/kube-client";
+import { textOf } from "@purlin/kube-objects/errors";
 import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Registry } from "prom-client";
 import { Controller } from "../controller/controller.ts";
@@ -23,7 +25,7 @@ export interface ControllerEngineOptions {
   readonly resyncMs?: number | undefined;
   /** Reconciles of one controller at the same time, unless it says otherwise. Default: 100. */
   readonly concurrency?: number | undefined;
-  /** How long running reconciles may go on when their controller stops. Default: 10 s. */
+  /** How long running reconciles may continue when their controller stops. Default: 10 s. */
   readonly stopGraceMs?: number | undefined;
 }
 
@@ -203,8 +205,4 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
 
 function idOf({ type, object: { apiVersion, kind } }: { type: string; object: TypeRef }): string {
   return `${type} ${apiVersion}/${kind}`;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -40,7 +40,7 @@ test("long messages differ by what they say, not by how they begin", () => {
   assert.deepEqual([one?.do, two?.do, again?.do], ["create", "create", "repeat"]);
 });
 
-test("what was not heard of for longest is forgotten first", () => {
+test("the event that was not seen for longest is dropped first", () => {
   const correlator = new EventCorrelator(manualClock());
   correlator.correlate(subject("x", { name: "first" }));
   for (let i = 0; i < 4096; i++) correlator.correlate(subject("x", { name: `o${i}` }));

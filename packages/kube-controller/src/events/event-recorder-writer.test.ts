@@ -6,7 +6,7 @@ import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeWriter } from "@purlin/kube-client";
 import { forbidden, internalError, serviceUnavailable, timeout, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/test-server.ts";
 import { EventCorrelator, subjectOf } from "./event-correlator.ts";
 import { type EventWrite, EventWriter } from "./event-recorder.ts";
 
@@ -24,7 +24,7 @@ interface Setting {
   readonly clock: ManualClock;
   readonly writer: EventWriter;
   /** The write when this message is emitted once more. */
-  tell(message: string): EventWrite;
+  eventOf(message: string): EventWrite;
   stored(): Promise<readonly KubeObject[]>;
 }
 
@@ -38,7 +38,7 @@ function setting(client: KubeWriter = cluster.client): Setting {
   return {
     clock,
     writer: new EventWriter(client, clock),
-    tell(message) {
+    eventOf(message) {
       const event = { type: "Warning", reason: "Failed", message } as const;
       const subject = subjectOf(object, { event, source: "s", controller: "c" });
       const correlated = correlator.correlate(subject);
@@ -53,9 +53,9 @@ function setting(client: KubeWriter = cluster.client): Setting {
 }
 
 test("a repeated event increases the count of the existing one, with the time of the last", async () => {
-  const { writer, clock, tell, stored } = setting();
+  const { writer, clock, eventOf, stored } = setting();
   for (let time = 0; time < 3; time++) {
-    await writer.write(tell("x"), signal);
+    await writer.write(eventOf("x"), signal);
     clock.advance(60_000);
   }
   const [event, ...more] = await stored();
@@ -66,21 +66,21 @@ test("a repeated event increases the count of the existing one, with the time of
   );
 });
 
-test("an event that has expired meanwhile is made anew", async () => {
-  const { writer, clock, tell, stored } = setting();
-  await writer.write(tell("x"), signal);
+test("an event that has expired meanwhile is made again", async () => {
+  const { writer, clock, eventOf, stored } = setting();
+  await writer.write(eventOf("x"), signal);
   const [old] = await stored();
   await cluster.client.delete({ ...events, namespace: "default", name: old?.metadata.name ?? "" });
   clock.advance(1000);
-  await writer.write(tell("x"), signal);
+  await writer.write(eventOf("x"), signal);
   const [fresh] = await stored();
   assert.notEqual(fresh?.metadata.name, old?.metadata.name);
   assert.equal(fresh?.["count"], 1);
 });
 
 test("no two events have the same name, also when they are emitted in the same millisecond", async () => {
-  const { writer, tell, stored } = setting();
-  for (const message of ["a", "b", "c"]) await writer.write(tell(message), signal);
+  const { writer, eventOf, stored } = setting();
+  for (const message of ["a", "b", "c"]) await writer.write(eventOf(message), signal);
   const names = (await stored()).map(({ metadata }) => metadata.name);
   assert.equal(new Set(names).size, 3);
 });
@@ -101,8 +101,8 @@ const failures: Readonly<Record<string, { error: Error; rejects: boolean; reason
 for (const [name, { error, rejects, reason }] of Object.entries(failures)) {
   test(`a failure, ${name}: ${reason}`, async () => {
     const broken = { ...cluster.client, create: () => Promise.reject(error) };
-    const { writer, tell } = setting(broken);
-    const written = writer.write(tell("x"), signal);
+    const { writer, eventOf } = setting(broken);
+    const written = writer.write(eventOf("x"), signal);
     await (rejects ? assert.rejects(written, error) : written);
   });
 }

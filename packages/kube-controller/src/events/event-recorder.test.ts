@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeWriter } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
-import { eventually } from "../../test/eventually.ts";
+import { type EmbeddedCluster, eventually, startEmbeddedCluster } from "../../test/test-server.ts";
 import { type ClosableEventRecorder, createEventRecorder, noEvents } from "./event-recorder.ts";
 
 const events = { apiVersion: "v1", kind: "Event" };
@@ -112,7 +111,7 @@ test("the same again raises the count of the same event", async () => {
     await cluster.client.delete({ ...events, name: seen[0]?.metadata.name ?? "", namespace: "default" });
     recorder.event(bucket, warning("x"));
     const [fresh] = await stored();
-    assert.equal(fresh?.["count"], 1, "one that has expired is written anew");
+    assert.equal(fresh?.["count"], 1, "one that has expired is written again");
     recorder.event({ ...bucket, metadata: { ...bucket.metadata, uid: "other" } }, warning("x"));
     recorder.event(bucket, warning("x", "Other"));
     recorder.event(bucket, { ...warning("x"), type: "Normal" });
@@ -139,7 +138,7 @@ test("many different messages about one thing become one event", async () => {
   });
 });
 
-test("an object that has too much to say is cut short, and may speak again in time", async () => {
+test("an object with too many events is limited, and may emit again later", async () => {
   await withRecorder(async ({ recorder, clock, stored }) => {
     for (let i = 0; i < 40; i++) recorder.event(bucket, warning("x"));
     assert.deepEqual(

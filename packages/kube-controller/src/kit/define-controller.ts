@@ -61,7 +61,7 @@ export interface ReconcilerDefinition<C extends ReconcileContext = ReconcileCont
    * Synced, and a function reports it in its own way.
    */
   readonly onPause?: "stop" | "report" | ((context: C) => Promise<void>) | undefined;
-  /** The object does not exist any more. */
+  /** The object no longer exists. */
   readonly onGone?: ((context: Omit<ReconcileContext, "stored">) => Promise<ReconcileResult>) | undefined;
   /** Makes the context of one reconcile. */
   readonly extend?: ((context: ReconcileContext) => C | Promise<C>) | undefined;
@@ -255,19 +255,21 @@ export async function explainTimeout<T>(
 }
 
 /** The field manager of plain updates: Crossplane's, so that a control plane that takes over continues with the same owner. */
-const fieldManager = "crossplane";
+const ownManager = "crossplane";
 
 /** An object before and after a change of its status. */
 interface StatusChange {
   readonly before: KubeObject;
   readonly after: KubeObject;
-  readonly signal: AbortSignal;
+  /** Default: that of Crossplane. */
+  readonly fieldManager?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Stores the status of an object; sends nothing when it equals the stored one. Resolves to the object as it is stored now. */
 export async function writeStatus(
   client: Pick<ControllerClient, "update">,
-  { before, after, signal }: StatusChange,
+  { before, after, fieldManager = ownManager, signal }: StatusChange,
 ): Promise<KubeObject> {
   const [stored, wanted] = [memberAt(before, ["status"]) ?? {}, memberAt(after, ["status"]) ?? {}];
   if (jsonEqual(stored, wanted)) return before;

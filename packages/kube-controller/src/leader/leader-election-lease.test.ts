@@ -48,7 +48,7 @@ test("fields of others stay, and a Lease lasts a second at least", () => {
   assert.deepEqual([(spec as Record<string, unknown>)["strategy"], spec.leaseDurationSeconds], ["x", 1]);
 });
 
-test("a Lease without a spec says nothing", () => {
+test("a Lease without a spec has no holder", () => {
   const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "x" } };
   assert.deepEqual(leaseSpecOf(lease), {});
   assert.deepEqual(leaseSpecOf({ ...lease, spec: null }), {});

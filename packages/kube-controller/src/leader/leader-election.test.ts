@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
-import { eventually } from "../../test/eventually.ts";
+import { type EmbeddedCluster, eventually, startEmbeddedCluster } from "../../test/test-server.ts";
 import { type LeaderElectionOptions, leaseSpecOf, leaseType, runWhileLeading } from "./leader-election.ts";
 
 const lease = { namespace: "default", name: "core" };
@@ -184,7 +183,7 @@ test("a leader that loses the Lease to another process stops at its next renewal
   });
 });
 
-test("who leaves while waiting just leaves", async () => {
+test("a candidate that stops while it waits writes nothing", async () => {
   await withElection(async (setting) => {
     const one = candidate("one", setting);
     await eventually("the first one leads", one.leading);

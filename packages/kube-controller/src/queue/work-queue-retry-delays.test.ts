@@ -18,7 +18,7 @@ test("failures in a row wait twice as long each time, up to the most", () => {
   assert.deepEqual([delays.failures("a"), delays.failures("b"), delays.failures("c")], [7, 1, 0]);
 });
 
-test("a key that was fine in between starts anew", () => {
+test("a key that was fine in between starts again", () => {
   const delays = createRetryDelays(manualClock(), backoff);
   delays.next("a", "failure");
   delays.forget("a");

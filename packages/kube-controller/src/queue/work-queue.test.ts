@@ -102,7 +102,7 @@ test("a closed queue gives nothing and takes nothing", () => {
   assert.deepEqual([takeAll(queue), clock.waiting], [[], 0]);
 });
 
-test("its observer hears of every key that is new and of every change of depth", () => {
+test("its observer is called for every new key and every change of depth", () => {
   const calls: string[] = [];
   const observer = { added: () => calls.push("add"), depth: (n: number) => calls.push(String(n)) };
   const queue = new WorkQueue(manualClock(), () => {}, observer);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What server-side apply knows about a field: whether it is a leaf, a map whose keys have owners of their own, or a list
 // whose items do. Built from an OpenAPI schema in apply-schema.ts.
-import type { JsonValue } from "../json/json-value.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8, type JsonValue } from "../json/json-value.ts";
 import { keyFieldPrefix } from "./item-key.ts";
 
 /** The scalars a schema can ask for. */

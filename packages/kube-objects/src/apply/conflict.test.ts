@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  ApplyConflicts,
+  ApplyConflictsError,
   conflictingFields,
   conflictStatus,
   isApplyConflicts,
@@ -24,7 +24,7 @@ const conflict = (
 });
 
 test("one conflict is one line", () => {
-  const { status } = conflictStatus(new ApplyConflicts([conflict('m"e', ["spec.replicas"])]));
+  const { status } = conflictStatus(new ApplyConflictsError([conflict('m"e', ["spec.replicas"])]));
   assert.deepEqual(
     [status.code, status.reason, status.message],
     [409, "Conflict", 'Apply failed with 1 conflict: conflict with "m\\"e": .spec.replicas'],
@@ -36,7 +36,7 @@ test("one conflict is one line", () => {
 
 test("several conflicts are grouped by manager, managers and fields in order", () => {
   const status = conflictStatus(
-    new ApplyConflicts([conflict("b", ["spec.x"]), conflict("a", ["spec.z", "metadata.y", "spec"])]),
+    new ApplyConflictsError([conflict("b", ["spec.x"]), conflict("a", ["spec.z", "metadata.y", "spec"])]),
   ).status;
   assert.equal(
     status.message,
@@ -50,7 +50,7 @@ test("several conflicts are grouped by manager, managers and fields in order", (
 
 test("a manager that updates is shown with its version, one of a subresource with that", () => {
   const message = (more: Partial<ManagerConflict["manager"]>): string =>
-    conflictStatus(new ApplyConflicts([conflict("m", ["a"], more)])).message;
+    conflictStatus(new ApplyConflictsError([conflict("m", ["a"], more)])).message;
   const text = "Apply failed with 1 conflict: conflict with";
   assert.equal(message({ operation: "Update", apiVersion: "apps/v1" }), `${text} "m" using apps/v1: .a`);
   assert.equal(message({ subresource: "status" }), `${text} "m" with subresource "status": .a`);
@@ -64,7 +64,7 @@ test("of very many fields the first hundred are named, and all are counted", () 
   const names = (count: number): string[] =>
     Array.from({ length: count }, (_, index) => `f${String(index).padStart(3, "0")}`);
   const status = (count: number): ReturnType<typeof conflictStatus> =>
-    conflictStatus(new ApplyConflicts([conflict("m", names(count).toReversed())]));
+    conflictStatus(new ApplyConflictsError([conflict("m", names(count).toReversed())]));
   const lines = status(102).message.split("\n");
   assert.equal(lines[0], 'Apply failed with 102 conflicts: conflicts with "m":');
   assert.deepEqual(
@@ -85,7 +85,7 @@ test("paths are printed members first, then what is below them", () => {
 });
 
 test("conflicts on allowed fields do not count", () => {
-  const conflicts = new ApplyConflicts([conflict("a", ["x", "y"]), conflict("b", ["x"])]);
+  const conflicts = new ApplyConflictsError([conflict("a", ["x", "y"]), conflict("b", ["x"])]);
   assert.deepEqual(printPaths(conflictingFields(conflicts)), [".x", ".y"]);
   const rest = withoutConflictsOn(conflicts, fieldSetOfPaths([["x"]]));
   assert.deepEqual(
@@ -96,7 +96,7 @@ test("conflicts on allowed fields do not count", () => {
 });
 
 test("conflicts are recognized by their brand", () => {
-  assert.ok(isApplyConflicts(new ApplyConflicts([])));
+  assert.ok(isApplyConflicts(new ApplyConflictsError([])));
   assert.ok(!isApplyConflicts(new Error("x")));
   assert.ok(!isApplyConflicts(null) && !isApplyConflicts("x"));
 });

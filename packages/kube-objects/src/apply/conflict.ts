@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { createErrorBrand } from "@purlin/base";
 import type { StatusError } from "../errors/status-error.ts";
 import { applyConflict } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8 } from "../json/json-value.ts";
 import { difference, emptySet, type FieldSet, fieldSetSize, hasChildren, isEmptySet, union } from "./field-set.ts";
 import { printItem, sortItemKeys } from "./item-key.ts";
 import type { ManagerIdentity } from "./managers.ts";
@@ -20,41 +21,41 @@ export interface ManagerConflict {
   readonly set: FieldSet;
 }
 
-const brand = Symbol.for("purlin.dev/kube-objects/ApplyConflicts");
+const brand = createErrorBrand<ApplyConflictsError>("purlin.dev/kube-objects/ApplyConflictsError");
 
 /** An apply met fields that others own. Becomes a Status with {@link conflictStatus}. */
-export class ApplyConflicts extends Error {
+export class ApplyConflictsError extends Error {
   readonly conflicts: readonly ManagerConflict[];
 
   constructor(conflicts: readonly ManagerConflict[]) {
     super("apply conflicts with other managers");
-    this.name = "ApplyConflicts";
+    this.name = "ApplyConflictsError";
     this.conflicts = conflicts;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether the error says that an apply met fields others own. */
-export function isApplyConflicts(error: unknown): error is ApplyConflicts {
-  return typeof error === "object" && error !== null && brand in error;
+export function isApplyConflicts(error: unknown): error is ApplyConflictsError {
+  return brand.has(error);
 }
 
 /** All fields in conflict, of all managers. */
-export function conflictingFields({ conflicts }: ApplyConflicts): FieldSet {
+export function conflictingFields({ conflicts }: ApplyConflictsError): FieldSet {
   return conflicts.reduce((set, conflict) => union(set, conflict.set), emptySet);
 }
 
 /** The conflicts that remain when those on the allowed fields do not count. */
-export function withoutConflictsOn({ conflicts }: ApplyConflicts, allowed: FieldSet): ApplyConflicts {
+export function withoutConflictsOn({ conflicts }: ApplyConflictsError, allowed: FieldSet): ApplyConflictsError {
   const rest = conflicts.map((conflict) => ({ ...conflict, set: difference(conflict.set, allowed) }));
-  return new ApplyConflicts(rest.filter(({ set }) => !isEmptySet(set)));
+  return new ApplyConflictsError(rest.filter(({ set }) => !isEmptySet(set)));
 }
 
 /** Most fields of one manager that a conflict names. */
 const mostFields = 100;
 
 /** The 409 answer: one cause for each field, the message grouped by manager. Of very many fields only the first are named. */
-export function conflictStatus({ conflicts }: ApplyConflicts): StatusError {
+export function conflictStatus({ conflicts }: ApplyConflictsError): StatusError {
   const groups = conflicts
     .toSorted((a, b) => compareUtf8(a.key, b.key))
     .map(({ manager, set }) => groupOf(managerText(manager), set));

@@ -29,7 +29,7 @@ test("only times changed: the old object stands", () => {
   assert.equal(unlessOnlyTimesChanged(old, old), old);
 });
 
-test("anything else changed: the new object stands", () => {
+test("with any other change the new object is stored", () => {
   const rows: Readonly<Record<string, JsonObject>> = {
     Content: object([entry("a", late), entry("b")], { data: { k: "w" } }),
     EmptyForAbsent: object([entry("a", late), entry("b")], { extra: {} }),

@@ -5,11 +5,12 @@ import fc from "fast-check";
 import { isConflict } from "../errors/status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { createFieldManager, type FieldManager } from "./field-manager.ts";
 import { difference, emptySet, equalSets, type FieldSet, intersection, isEmptySet, union } from "./field-set.ts";
 import { decodeFieldsV1 } from "./fields-v1.ts";
 import { decodeManagers, encodeManagers, managedFieldsOf, managerName } from "./managers.ts";
-import { changedVersions, deepFreeze, widgetVersions } from "./testdata/widget.ts";
+import { changedVersions, widgetVersions } from "./testdata/widget.ts";
 import { compareTyped } from "./typed-compare.ts";
 import { fieldSetOf } from "./typed-field-set.ts";
 

@@ -4,8 +4,7 @@
 
 import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { goQuote } from "../json/go-text.ts";
-import { isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import {
   asNonMember,
   emptySet,

@@ -5,8 +5,15 @@
 import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { goJson, goNumber, goQuote } from "../json/go-text.ts";
 import { parseJson } from "../json/json-text.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
-import { compareUtf8, sortedKeys } from "../json/utf8.ts";
+import {
+  compareUtf8,
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  sortedKeys,
+} from "../json/json-value.ts";
 import type { ListType } from "./apply-type.ts";
 
 const compareNumbers = (a: number | bigint, b: number | bigint): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -209,7 +216,7 @@ function keyedName(list: ListType, item: JsonObject): string | undefined {
   const prefixes: string[] = [];
   const values: JsonValue[] = [];
   for (const { name, prefix } of list.sortedKeys) {
-    // A key field left out takes its default, which is how `protocol` need not be said to mean TCP.
+    // A key field left out takes its default, so a missing `protocol` means TCP.
     const value = ownValue(item, name) ?? keyDefault(list, item, name);
     if (value === undefined) continue;
     prefixes.push(prefix);

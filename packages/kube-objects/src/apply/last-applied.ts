@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving from `kubectl apply` to `kubectl apply --server-side` without conflicts: the annotation in which kubectl keeps
 // its last configuration says which fields were its own all along.
+
 import { goJson } from "../json/go-text.ts";
 import { parseJson } from "../json/json-text.ts";
 import {
@@ -12,6 +13,7 @@ import {
   withoutOwnValue,
 } from "../json/json-value.ts";
 import { annotationsBytes, maxAnnotationsBytes } from "../metadata/validate-metadata.ts";
+import { lastAppliedAnnotation } from "../object/metadata.ts";
 import type { TypedObject } from "./apply-versions.ts";
 import { difference, type FieldSet } from "./field-set.ts";
 import { compareTyped } from "./typed-compare.ts";
@@ -19,7 +21,6 @@ import { fieldSetOf } from "./typed-field-set.ts";
 import { typeProblem } from "./typed-validate.ts";
 
 /** The annotation in which kubectl keeps the configuration it applied last. */
-const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The manager under which kubectl applies, and the only one whose annotation counts. */
 export const kubectlManager = "kubectl";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import {
-  ApplyConflicts,
+  ApplyConflictsError,
   conflictingFields,
   conflictStatus,
   isApplyConflicts,
@@ -104,7 +104,7 @@ test("a managedFields that is not a list of entries is ignored", () => {
   assert.equal(managedFieldsOf({ metadata: "x" }), undefined);
 });
 
-test("a reset is an empty list or one entry that says nothing", () => {
+test("a reset is an empty list or one empty entry", () => {
   const rows: ReadonlyArray<readonly [readonly ManagedFieldsEntry[] | undefined, boolean]> = [
     [undefined, false],
     [[], true],
@@ -163,7 +163,7 @@ test("conflicts: fields together, without the allowed ones, and as a Status", ()
     manager: who,
     set: fieldSetOfPaths(paths),
   });
-  const error = new ApplyConflicts([
+  const error = new ApplyConflictsError([
     conflict(manager("z"), ["b"], ["a"]),
     conflict(manager("a", { operation: "Update", apiVersion: "g/v1", subresource: "scale" }), ["c", "d"]),
   ]);
@@ -180,7 +180,7 @@ test("conflicts: fields together, without the allowed ones, and as a Status", ()
 test("a conflict over very many fields names the first hundred, and how many more there are", () => {
   const who: ManagerIdentity = { manager: "z", operation: "Apply", apiVersion: "", subresource: "" };
   const set = fieldSetOfPaths(Array.from({ length: 1000 }, (_, i) => ["map", `k${1000 + i}`]));
-  const { message, status } = conflictStatus(new ApplyConflicts([{ key: managerKey(who), manager: who, set }]));
+  const { message, status } = conflictStatus(new ApplyConflictsError([{ key: managerKey(who), manager: who, set }]));
   assert.match(message, /^Apply failed with 1000 conflicts: conflicts with "z":\n- \.map\.k1000\n- \.map\.k1001\n/);
   assert.match(message, /\n- \.map\.k1099\n- and 900 more$/);
   assert.equal(status.details?.causes?.length, 100);

@@ -2,8 +2,14 @@
 // metadata.managedFields as data: who owns which fields, and since when.
 import { finish, type Work } from "@purlin/base";
 import { goJsonString, isGoPrintable } from "../json/go-text.ts";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
-import { compareUtf8, utf8Length } from "../json/utf8.ts";
+import {
+  compareUtf8,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  utf8Length,
+} from "../json/json-value.ts";
 import { maxFieldManagerBytes } from "../metadata/managed-fields.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import { emptySet, type FieldSet } from "./field-set.ts";
@@ -12,7 +18,7 @@ import { decodingFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.
 /** How a manager came to own fields. */
 type ManagerOperation = "Apply" | "Update";
 
-/** Who a manager is. An applier is the same at all versions; an updater is one per version. */
+/** The identity of a manager. An applier is the same at all versions; an updater is one per version. */
 export interface ManagerIdentity {
   readonly manager: string;
   readonly operation: ManagerOperation;
@@ -61,7 +67,7 @@ export function managerKey({ manager, operation, apiVersion, subresource }: Mana
 }
 
 /**
- * Reads managedFields. Throws saying what is wrong with the first bad entry. What clients send is written anew; entries
+ * Reads managedFields. Throws saying what is wrong with the first bad entry. What clients send is written again; entries
  * of a live object were written here and are kept where nothing changes.
  */
 export function decodeManagers(entries: readonly ManagedFieldsEntry[], from: "client" | "live"): Managers {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { finish } from "@purlin/base";
-import { owns, typed, versions } from "../../test/owned-fields.ts";
 import type { JsonObject } from "../json/json-value.ts";
 import type { OwnedFields } from "./managers.ts";
 import { prune } from "./ownership.ts";
+import { owns, typed, versions } from "./testdata/widget.ts";
 
 describe("what an apply takes away", () => {
   interface Apply {

@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { finish } from "@purlin/base";
-import { owns, typed, versions } from "../../test/owned-fields.ts";
 import type { JsonObject } from "../json/json-value.ts";
 import { applyTypeOf } from "./apply-schema.ts";
 import type { ApplyVersions, TypedObject } from "./apply-versions.ts";
-import { ApplyConflicts } from "./conflict.ts";
+import { ApplyConflictsError } from "./conflict.ts";
 import { emptySet, fieldSetOfPaths } from "./field-set.ts";
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 import type { ManagerIdentity, OwnedFields } from "./managers.ts";
 import { moveOwnership, type OwnershipRules, reconcileOwners, withoutIgnored } from "./ownership.ts";
+import { owns, typed, versions } from "./testdata/widget.ts";
 
 const atomicType = applyTypeOf({
   type: "object",
@@ -106,7 +106,7 @@ describe("conflicts", () => {
     try {
       moved({ ...move, force: false });
     } catch (error) {
-      assert.ok(error instanceof ApplyConflicts);
+      assert.ok(error instanceof ApplyConflictsError);
       return Object.fromEntries(error.conflicts.map(({ key, set }) => [key, encodeFieldsV1(set)]));
     }
     return {};

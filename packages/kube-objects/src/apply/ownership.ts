@@ -3,7 +3,7 @@
 // An applier that no longer mentions a field gives it up, and a field without an owner is removed.
 import type { Work } from "@purlin/base";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
-import { ApplyConflicts, type ManagerConflict } from "./conflict.ts";
+import { ApplyConflictsError, type ManagerConflict } from "./conflict.ts";
 import {
   difference,
   emptySet,
@@ -32,10 +32,10 @@ interface Change {
   readonly before: TypedObject;
   readonly after: TypedObject;
   readonly apiVersion: string;
-  /** The key of who changes it. */
+  /** The key of the manager that changes it. */
   readonly actor: string;
   readonly force: boolean;
-  /** Who the managers are, to name them in conflicts. */
+  /** The managers, to name them in conflicts. */
   readonly identities: ReadonlyMap<string, ManagerIdentity>;
 }
 
@@ -84,7 +84,7 @@ export function* moveOwnership(rules: OwnershipRules, owners: Owners, change: Ch
     if (!isEmptySet(set)) moved.set(key, set === owned.set ? owned : { ...owned, set });
     yield;
   }
-  if (!change.force && conflicts.length > 0) throw new ApplyConflicts(conflicts);
+  if (!change.force && conflicts.length > 0) throw new ApplyConflictsError(conflicts);
   return { owners: moved, comparison };
 }
 

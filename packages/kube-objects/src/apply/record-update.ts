@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Work } from "@purlin/base";
-import { isJsonObject, type JsonObject, ownValue } from "../json/json-value.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8, isJsonObject, type JsonObject, ownValue } from "../json/json-value.ts";
 import { objectText, typingObject } from "./apply-versions.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
 import { difference, type FieldSet, fieldSetOfPaths, isEmptySet, union } from "./field-set.ts";

@@ -7,10 +7,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { findStatusError, type Status } from "../errors/status-error.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import type { ApplyVersions } from "./apply-versions.ts";
 import { createFieldManager, type FieldManager } from "./field-manager.ts";
 import { fieldSetOfPaths } from "./field-set.ts";
-import { changedVersions, deducedVersions, deepFreeze, widgetVersions } from "./testdata/widget.ts";
+import { changedVersions, deducedVersions, widgetVersions } from "./testdata/widget.ts";
 
 interface Step {
   readonly kind: "apply" | "update" | "updateNoErrors" | "set";

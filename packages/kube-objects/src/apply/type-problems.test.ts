@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { applyTypeOf } from "./apply-schema.ts";
 import { untypedAtomic } from "./apply-type.ts";
 import { createFieldManager } from "./field-manager.ts";
 import { managedFieldsOf } from "./managers.ts";
 // Observed from the reference, one apply each.
 import observed from "./testdata/type-problems.json" with { type: "json" };
-import { deepFreeze, widgetVersions } from "./testdata/widget.ts";
+import { widgetVersions } from "./testdata/widget.ts";
 import { typeProblem } from "./typed-validate.ts";
 
 interface Row {

@@ -10,9 +10,9 @@ import {
   type JsonValue,
   jsonEqual,
   setOwnValue,
+  sortedKeys,
 } from "../json/json-value.ts";
 import { copying } from "../json/map-members.ts";
-import { sortedKeys } from "../json/utf8.ts";
 import { type ApplyType, formOf, type ListType, type MapType, typeOfKey } from "./apply-type.ts";
 import { itemName } from "./item-key.ts";
 import { typeProblem } from "./typed-validate.ts";
@@ -48,7 +48,7 @@ function* mergeMaps(map: MapType, live: JsonValue, config: JsonValue): Work<Json
   // Asking a large map for its keys takes long: it is asked once.
   const keys = isJsonObject(config) ? Object.keys(config) : [];
   if (!isJsonObject(live) || isEmptyMap(live)) return keys.length === 0 ? takeLeaf(live, config) : config;
-  // An empty or null map says nothing about keys that exist.
+  // An empty or null map does not change keys that exist.
   let out: Record<string, JsonValue> | undefined;
   for (const key of keys) {
     if (isPartDone()) yield;

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { createFieldManager } from "./field-manager.ts";
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 // Observed from the reference's ToFieldSet, RemoveItems, ExtractItems and Leaves.
 import observed from "./testdata/extract.json" with { type: "json" };
-import { deepFreeze, widgetVersions } from "./testdata/widget.ts";
+import { widgetVersions } from "./testdata/widget.ts";
 import { fieldSetOf } from "./typed-field-set.ts";
 import { extractApplied, extractFields, leavesOf, removeFields } from "./typed-remove.ts";
 

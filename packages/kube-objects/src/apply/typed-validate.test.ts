@@ -44,9 +44,7 @@ describe("values that fit", () => {
     "what no schema describes": { any: { a: [1, { b: null }], c: "x" } },
     "the same values in an atomic list": { l: ["a", "a"] },
   };
-  for (const [name, value] of Object.entries(fits)) {
-    test(name, () => assert.equal(problem(value), undefined));
-  }
+  for (const [name, value] of Object.entries(fits)) test(name, () => assert.equal(problem(value), undefined));
 });
 
 describe("values that do not", () => {
@@ -115,9 +113,7 @@ describe("values that do not", () => {
       text: '.map: duplicate entries for key [k="a"]',
     },
   };
-  for (const [name, { value, text }] of Object.entries(rows)) {
-    test(name, () => assert.equal(problem(value), text));
-  }
+  for (const [name, { value, text }] of Object.entries(rows)) test(name, () => assert.equal(problem(value), text));
 
   test("a value at the root has no path", () => {
     assert.equal(problem("text"), "expected map, got &{text}");

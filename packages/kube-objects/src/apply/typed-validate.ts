@@ -4,8 +4,14 @@
 // The reference reports a value of the wrong type by printing its own box around it. Same text here.
 import { finish, isPartDone, type Work } from "@purlin/base";
 import { goPlain, goSyntax, goTypeName } from "../json/go-text.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
-import { sortedKeys } from "../json/utf8.ts";
+import {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  sortedKeys,
+} from "../json/json-value.ts";
 import {
   type ApplyType,
   deduced,
@@ -142,9 +148,7 @@ class TypeValidation {
         this.#report(path, `element ${index}: ${itemProblem(list, item)}`);
         return;
       }
-      if (seen.has(name) && !this.#allowsDuplicates) {
-        this.#report(path, `duplicate entries for key ${printItem(name)}`);
-      }
+      if (seen.has(name) && !this.#allowsDuplicates) this.#report(path, `duplicate entries for key ${printItem(name)}`);
       seen.add(name);
       // The name is read and printed for wrong items only: that costs more than to check an item.
       const isFine = yield* isOfType(list.item, item, this.#allowsDuplicates);

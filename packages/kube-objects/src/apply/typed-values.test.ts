@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { applyTypeOf } from "./apply-schema.ts";
 import { type ApplyType, deduced } from "./apply-type.ts";
 import {
@@ -19,7 +20,6 @@ import {
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 // Observed from the reference's TypedValue.Merge, Compare and ToFieldSet.
 import observed from "./testdata/typed-values.json" with { type: "json" };
-import { deepFreeze } from "./testdata/widget.ts";
 import { compareTyped, excludeFields, same } from "./typed-compare.ts";
 import { fieldSetOf, reconcileWithType, withNamedFields } from "./typed-field-set.ts";
 import { mergeValues } from "./typed-merge.ts";

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { customResourceType } from "./apply-schema.ts";
 import { createFieldManager, type FieldManager } from "./field-manager.ts";
 import { fieldSetOfPaths } from "./field-set.ts";
 import { managedFieldsOf } from "./managers.ts";
-import { deepFreeze } from "./testdata/widget.ts";
 
 const type = customResourceType({
   type: "object",

@@ -71,7 +71,7 @@ const rows: Readonly<Record<string, Row>> = {
     schema: set,
     want: ["remove list[9007199254740993]", "add list[9007199254740995]"],
   },
-  "a set tells what comes and goes": {
+  "a set shows added and removed values": {
     before: { list: ["a", "b"] },
     after: { list: ["b", "c"] },
     schema: set,
@@ -104,7 +104,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: ["replace data.cpu"],
   },
   "1 and 1.0 are one number": { before: { a: 1 }, after: JSON.parse('{"a": 1.0}') as JsonValue, want: [] },
-  "names that JavaScript knows are names": {
+  "names of JavaScript's own properties are plain names": {
     before: JSON.parse('{"__proto__": 1}') as JsonValue,
     after: {},
     want: ["remove __proto__"],

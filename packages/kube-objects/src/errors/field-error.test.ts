@@ -17,6 +17,7 @@ import {
   invalidValue,
   keyPath,
   notFoundValue,
+  repeatsIn,
   requiredValue,
   rootPath,
   shownText,
@@ -118,4 +119,9 @@ test("members are checked until there are a hundred findings", () => {
     firstErrors([], () => [requiredValue("a")]),
     [],
   );
+});
+
+test("values that stand earlier in a list are found with one look at each", () => {
+  const isRepeated = repeatsIn(["a", "b", "a", "", "a", ""]);
+  assert.deepEqual([0, 1, 2, 3, 4, 5, 6].map(isRepeated), [false, false, true, false, true, true, false]);
 });

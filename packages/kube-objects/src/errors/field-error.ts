@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation findings about single fields, worded as the reference server words them.
 import { goJson, goNumber, goQuote } from "../json/go-text.ts";
-import type { JsonValue } from "../json/json-value.ts";
+import { compareUtf8, type JsonValue } from "../json/json-value.ts";
 
 /** A path to a field in an object, as validation messages print it: `spec.ports[0].name`, `metadata.labels[app]`. */
 export type FieldPath = string;
@@ -123,7 +123,7 @@ export function unsupportedValue(field: MaybePath, value: JsonValue, supported: 
   return unsupportedOf(field, value, unsupportedDetail(supported));
 }
 
-/** What {@link unsupportedValue} says about the supported values, for those who say it often. */
+/** What {@link unsupportedValue} prints for the supported values, for callers that need it often. */
 export function unsupportedDetail(supported: readonly string[]): string {
   return supported.length === 0 ? "" : `supported values: ${supported.map(goQuote).join(", ")}`;
 }
@@ -146,6 +146,16 @@ export function duplicatePrinted(field: MaybePath, printed: string): FieldError 
 /** `<path>: Duplicate value: <value>`. */
 export function duplicateValue(field: MaybePath, value: JsonValue): FieldError {
   return finding("FieldValueDuplicate", field, fieldValueText(value));
+}
+
+/**
+ * Whether the value at an index of a list stands earlier in it. The list is read once: to look for each value in it takes minutes for
+ * the longest list that a request can have.
+ */
+export function repeatsIn(values: readonly string[]): (index: number) => boolean {
+  const seen = new Set<string>();
+  const repeated = values.map((value) => seen.has(value) || !seen.add(value));
+  return (index) => repeated[index] === true;
 }
 
 /** `<path>: Not found: <value>`. */
@@ -217,4 +227,10 @@ export function firstErrors<T>(
     errors.push(...errorsOf(member, index++));
   }
   return errors;
+}
+
+/** {@link firstErrors} of the members of a map, by name. Nearly all maps have none, and putting very many names in order takes long. */
+export function firstErrorsByName(map: object, errorsOf: (name: string) => readonly FieldError[]): FieldError[] {
+  const names = Object.keys(map);
+  return names.some((name) => errorsOf(name).length > 0) ? firstErrors(names.sort(compareUtf8), errorsOf) : [];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Status errors, field errors and wrapped errors, in the codes and words of the Kubernetes API server.
-export { createErrorBrand } from "./error-brand.ts";
+export { createErrorBrand } from "@purlin/base";
 export {
   beginningOf,
   childPath,
@@ -12,6 +12,7 @@ export {
   fieldErrorText,
   fieldValueText,
   firstErrors,
+  firstErrorsByName,
   forbiddenValue,
   indexPath,
   internalFieldError,
@@ -19,6 +20,7 @@ export {
   invalidValue,
   keyPath,
   notFoundValue,
+  repeatsIn,
   requiredValue,
   rootPath,
   tooLong,

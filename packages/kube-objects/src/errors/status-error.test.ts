@@ -160,7 +160,7 @@ test("a copy of the package recognizes our errors by their brand", () => {
   assert.equal(findStatusError(new Error("w", { cause: foreign }))?.message, "x");
 });
 
-test("each guard holds for its reason, and for its code when the reason says nothing", () => {
+test("each guard holds for its reason, and for its code when there is no reason", () => {
   const rows: ReadonlyArray<readonly [(error: unknown) => boolean, StatusReason, number, boolean]> = [
     [guards.isNotFound, "NotFound", 404, true],
     [guards.isAlreadyExists, "AlreadyExists", 409, false],

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/base";
 // One error class for everything an API server answers with a Status, on the server that makes it and on the client that
 // receives it; and the questions callers ask about a failure. They look through wrapped errors and answer false for anything else.
 
@@ -57,7 +58,7 @@ export type Status = {
   readonly code: number;
 };
 
-const brand = Symbol.for("purlin.dev/kube-objects/StatusError");
+const brand = createErrorBrand<StatusError>("purlin.dev/kube-objects/StatusError");
 
 /** A failure that carries a Kubernetes Status. Recognize it with {@link isStatusError}, never with `instanceof`. */
 export class StatusError extends Error {
@@ -67,7 +68,7 @@ export class StatusError extends Error {
     super(status.message ?? "", options);
     this.name = "StatusError";
     this.status = status;
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 
   /** The HTTP status code. */
@@ -83,7 +84,7 @@ export class StatusError extends Error {
 
 /** Whether the value is a StatusError, of this or another copy of the package. */
 export function isStatusError(error: unknown): error is StatusError {
-  return typeof error === "object" && error !== null && brand in error;
+  return brand.has(error);
 }
 
 /** The StatusError in an error's chain of causes, the outermost first. */

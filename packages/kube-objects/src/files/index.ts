@@ -7,4 +7,5 @@ export {
   readRegularFile,
   readRegularFileSync,
   readStreamWithin,
+  requireRegularFile,
 } from "./regular-file.ts";

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { createErrorBrand } from "../errors/error-brand.ts";
+import { createErrorBrand } from "@purlin/base";
 
 /** How much of a file is read. */
 interface ReadLimits {
@@ -93,6 +93,11 @@ export async function readStreamWithin(
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);
+}
+
+/** Throws an UnreadableFileError unless it is a regular file, for a file that other code opens: to open a FIFO could block for ever. */
+export function requireRegularFile(path: string): void {
+  requireRegular(statSync(path));
 }
 
 function requireRegular(found: Stats): void {

@@ -3,8 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeeperThan } from "../patch/json-patch.ts";
 import { goJson, goNumber, goPlain, goQuote, goSyntax, goTypeName } from "./go-text.ts";
-import { type JsonValue, jsonEqual, ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./json-value.ts";
-import { compareUtf8, sortedKeys, utf8Length } from "./utf8.ts";
+import {
+  compareUtf8,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  setOwnValue,
+  sortedKeys,
+  utf8Length,
+  withOwnValue,
+  withoutOwnValue,
+} from "./json-value.ts";
 
 test("strings are quoted as %q does", () => {
   const rows: ReadonlyArray<readonly [string, string]> = [

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of the reference server carry values as Go prints them. These printers give the same text.
-import { isJsonObject, type JsonValue, ownValue } from "./json-value.ts";
-import { sortedKeys } from "./utf8.ts";
+import { isJsonObject, type JsonValue, ownValue, sortedKeys } from "./json-value.ts";
 
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
@@ -50,10 +49,28 @@ const hex = (code: number, width: number): string => code.toString(16).padStart(
 /** A number as Go's `%v` prints it: integers plainly, other numbers with an exponent from 1e6 up and below 1e-4. */
 export function goNumber(value: number | bigint): string {
   if (typeof value === "bigint" || Number.isSafeInteger(value)) return value.toString();
+  return goFloat(value);
+}
+
+/** A floating-point number as Go's `%v` prints it: unlike an integer, 1000000 becomes `1e+06`. */
+export function goFloat(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
   const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
   const exponent = Number(exponentText);
   if (exponent >= -4 && exponent < 6) return value.toString();
   return `${mantissa}e${exponent < 0 ? "-" : "+"}${Math.abs(exponent).toString().padStart(2, "0")}`;
+}
+
+/** A list of strings as `%q` prints it: `["a" "b"]`. */
+export function goQuotedList(texts: readonly string[]): string {
+  return `[${texts.map(goQuote).join(" ")}]`;
+}
+
+/** A map of strings as `%q` prints it: `map["a":"1" "b":"2"]`. */
+export function goQuotedMap(map: Readonly<Record<string, string>>): string {
+  return `map[${sortedKeys(map)
+    .map((key) => `${goQuote(key)}:${goQuote(map[key] ?? "")}`)
+    .join(" ")}]`;
 }
 
 const safeInJson = /^[ !#-%'-;=?-[\]-\u2027\u202a-\ud7ff\ue000-\uffff]*$/;

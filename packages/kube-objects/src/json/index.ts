@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON with the fidelity of the Kubernetes API server: 64-bit integers, Go's formatting, strict parsing.
-export { goJson, goNumber, goPlain, goQuote, goShortEscapes, goTypeName, isGoPrintable } from "./go-text.ts";
+export {
+  goFloat,
+  goJson,
+  goNumber,
+  goPlain,
+  goQuote,
+  goQuotedList,
+  goQuotedMap,
+  goShortEscapes,
+  goTypeName,
+  isGoPrintable,
+} from "./go-text.ts";
 export { type Fractions, type JsonReading, JsonSyntaxError } from "./json-reader.ts";
 export {
   countJsonValues,
@@ -12,6 +23,8 @@ export {
   printJson,
 } from "./json-text.ts";
 export {
+  compareUtf8,
+  isContainer,
   isJsonArray,
   isJsonObject,
   isNumber,
@@ -21,5 +34,6 @@ export {
   jsonKind,
   ownValue,
   setOwnValue,
+  sortedKeys,
+  utf8Length,
 } from "./json-value.ts";
-export { compareUtf8, sortedKeys, utf8Length } from "./utf8.ts";

@@ -57,9 +57,7 @@ describe("strings", () => {
     '"\\ude00\\ud83d"': "\ufffd\ufffd",
     '"\\ud83dx"': "\ufffdx",
   };
-  for (const [text, value] of Object.entries(rows)) {
-    test(`${text} is read`, () => assert.equal(read(text), value));
-  }
+  for (const [text, value] of Object.entries(rows)) test(`${text} is read`, () => assert.equal(read(text), value));
 });
 
 describe("white space and structure", () => {

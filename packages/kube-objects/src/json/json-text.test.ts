@@ -74,7 +74,7 @@ test("at most 100 duplicates are reported, each path once", () => {
   assert.equal(duplicates[0], "k0");
 });
 
-test("a syntax error tells where it is", () => {
+test("a syntax error has a position", () => {
   assert.throws(
     () => parseJson('{"a": tru}'),
     (error: unknown) => error instanceof JsonSyntaxError && error.offset === 9,

@@ -29,7 +29,7 @@ export function* parsingJson(text: string, onScan?: (values: number) => void): W
 }
 
 /**
- * Like {@link parseJson}, and also tells the field path of every key that comes more than once (at most 100), and the numbers that are
+ * Like {@link parseJson}, and also returns the field path of every key that occurs more than once (at most 100), and the numbers that are
  * not written as integers.
  */
 export function parseJsonStrict(text: string): JsonReading {
@@ -41,9 +41,7 @@ export function* parsingJsonStrict(text: string, onScan?: (values: number) => vo
   const scan = scanJson(text);
   onScan?.(scan.values);
   yield;
-  if (scan.needsReader || scan.hasFractions || scan.depth > maxJsonDepth) {
-    return yield* readingJson(text, maxJsonDepth);
-  }
+  if (scan.needsReader || scan.hasFractions || scan.depth > maxJsonDepth) return yield* readingJson(text, maxJsonDepth);
   const value = parsePlain(text);
   yield;
   if (value === undefined || (yield* countingKeys(value)) !== scan.pairs) return yield* readingJson(text, maxJsonDepth);

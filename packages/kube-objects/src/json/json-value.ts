@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { compareUtf8 } from "@purlin/base";
 // What a Kubernetes object is to this package: plain JSON data, possibly frozen, never mutated here.
 // Users choose the keys of labels, data and free-form maps, so a key may be "__proto__" or "constructor". Reading through
 // these helpers never sees what Object.prototype offers, and writing never changes a prototype.
@@ -69,6 +70,11 @@ function objectsEqual(a: JsonObject, b: JsonObject): boolean {
   return true;
 }
 
+/** Whether a JSON value is an object or a list. */
+export function isContainer<T>(value: T): value is T & object {
+  return typeof value === "object" && value !== null;
+}
+
 /** The object's own value under `key`, or undefined. */
 export function ownValue(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
@@ -96,4 +102,18 @@ export function withoutOwnValue(object: JsonObject, key: string): JsonObject {
   const copy: Record<string, JsonValue> = { ...object };
   delete copy[key];
   return copy;
+}
+
+// Kubernetes orders and measures strings as UTF-8 bytes; JavaScript does so by UTF-16 code units.
+
+export { compareUtf8 };
+
+/** The keys of an object in UTF-8 order. */
+export function sortedKeys(object: object): string[] {
+  return Object.keys(object).sort(compareUtf8);
+}
+
+/** How many bytes the string takes in UTF-8. */
+export function utf8Length(text: string): number {
+  return Buffer.byteLength(text, "utf8");
 }

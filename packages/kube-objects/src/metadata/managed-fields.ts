@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { childPath, type FieldError, type FieldPath, indexPath, invalidValue, tooLong } from "../errors/field-error.ts";
 import { isGoPrintable } from "../json/go-text.ts";
-import { utf8Length } from "../json/utf8.ts";
+import { utf8Length } from "../json/json-value.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 
 /** A field manager's name may not take more bytes than this. */

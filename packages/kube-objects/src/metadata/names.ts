@@ -2,7 +2,7 @@
 // The rules for names and labels. Each function returns what is wrong, in the reference's words; an empty list means nothing is.
 
 import { randomInt } from "node:crypto";
-import { utf8Length } from "../json/utf8.ts";
+import { utf8Length } from "../json/json-value.ts";
 
 /**
  * A rule for names. With `isPrefix` the name will get random characters appended, so a trailing dash is fine.
@@ -54,9 +54,7 @@ export function dns1123LabelProblems(value: string): string[] {
 /** What keeps a text from being a DNS-1035 label of at most 63 bytes. */
 export function dns1035LabelProblems(value: string): string[] {
   const problems = utf8Length(value) > 63 ? [tooLongText(63, "characters")] : [];
-  if (!label1035RegExp.test(value)) {
-    problems.push(patternText(label1035Text, label1035Pattern, ["my-name", "abc-123"]));
-  }
+  if (!label1035RegExp.test(value)) problems.push(patternText(label1035Text, label1035Pattern, ["my-name", "abc-123"]));
   return problems;
 }
 

@@ -5,6 +5,7 @@ import {
   type FieldError,
   type FieldPath,
   firstErrors,
+  firstErrorsByName,
   forbiddenValue,
   invalidPrinted,
   invalidValue,
@@ -12,8 +13,7 @@ import {
   tooLong,
 } from "../errors/field-error.ts";
 import { goJsonString, goQuote } from "../json/go-text.ts";
-import { type JsonValue, jsonEqual } from "../json/json-value.ts";
-import { compareUtf8, utf8Length } from "../json/utf8.ts";
+import { compareUtf8, type JsonValue, jsonEqual, utf8Length } from "../json/json-value.ts";
 import type { ObjectMeta, OwnerReference } from "../object/kube-object.ts";
 import { validateManagedFieldEntries } from "./managed-fields.ts";
 import { labelKeyProblems, labelName, labelValueProblems, type NameRule } from "./names.ts";
@@ -69,21 +69,20 @@ function generationErrors({ generation = 0 }: ObjectMeta, path: FieldPath): Fiel
 
 /** What is wrong with a map of labels. */
 export function validateLabels(labels: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
-  return errorsByName(labels, (key) => [
-    ...labelKeyProblems(key).map((text) => invalidValue(path, key, text)),
-    ...labelValueProblems(labels[key] ?? "").map((text) => invalidValue(path, labels[key] ?? "", text)),
-  ]);
-}
-
-/** The first errors of the members of a map, by name. Nearly all maps have none, and putting very many names in order takes long. */
-function errorsByName(map: object, errorsOf: (key: string) => readonly FieldError[]): FieldError[] {
-  const keys = Object.keys(map);
-  return keys.some((key) => errorsOf(key).length > 0) ? firstErrors(keys.sort(compareUtf8), errorsOf) : [];
+  return firstErrorsByName(labels, (key) => {
+    const value = labels[key] ?? "";
+    const [ofKey, ofValue] = [labelKeyProblems(key), labelValueProblems(value)];
+    if (ofKey.length === 0 && ofValue.length === 0) return [];
+    return [
+      ...ofKey.map((text) => invalidValue(path, key, text)),
+      ...ofValue.map((text) => invalidValue(path, value, text)),
+    ];
+  });
 }
 
 /** What is wrong with a map of annotations: keys are label keys in any case, values are free up to a total size. */
 export function validateAnnotations(annotations: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
-  const errors = errorsByName(annotations, (key) =>
+  const errors = firstErrorsByName(annotations, (key) =>
     labelKeyProblems(key.toLowerCase()).map((text) => invalidValue(path, key, text)),
   );
   if (annotationsBytes(annotations) > maxAnnotationsBytes) errors.push(tooLong(path, maxAnnotationsBytes));

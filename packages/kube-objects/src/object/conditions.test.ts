@@ -116,7 +116,7 @@ test("times have whole seconds", () => {
   assert.equal(conditionTime(Date.UTC(12_026, 0, 2)), "+012026-01-02T00:00:00Z");
 });
 
-test("87: several are set one after the other, the same type twice among them", () => {
+test("several are set one after the other, the same type twice among them", () => {
   const a: Condition = { type: "A", status: "True", reason: "First", lastTransitionTime: late };
   const b: Condition = { ...a, reason: "Second" };
   assert.deepEqual(setConditions([ready], [a, synced, b]), [ready, b, synced]);

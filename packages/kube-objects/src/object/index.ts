@@ -57,6 +57,7 @@ export {
   isDeleted,
   isPaused,
   labelOf,
+  lastAppliedAnnotation,
   withFinalizer,
   withOwner,
   withoutFinalizer,

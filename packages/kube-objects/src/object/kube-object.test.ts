@@ -46,9 +46,7 @@ test("gvkOf names what an object lacks", () => {
   for (const apiVersion of [undefined, "", 5, null]) {
     assert.throws(() => gvkOf({ apiVersion, kind: "Pod" }), /object has no apiVersion/);
   }
-  for (const kind of [undefined, "", {}]) {
-    assert.throws(() => gvkOf({ apiVersion: "v1", kind }), /object has no kind/);
-  }
+  for (const kind of [undefined, "", {}]) assert.throws(() => gvkOf({ apiVersion: "v1", kind }), /object has no kind/);
   assert.throws(() => gvkOf({ apiVersion: "a/b/c", kind: "X" }), /a\/b\/c/);
 });
 

@@ -2,6 +2,9 @@
 import type { KubeObject, OwnerReference } from "./kube-object.ts";
 import { textAt, withMember } from "./members.ts";
 
+/** The annotation in which `kubectl apply` stores what it applied. */
+export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
 /** Only the value `true` pauses. */
 const pausedAnnotation = "crossplane.io/paused";
 

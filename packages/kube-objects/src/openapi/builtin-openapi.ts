@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject } from "../json/json-value.ts";
+import { isContainer, type JsonObject } from "../json/json-value.ts";
 import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../object/kube-object.ts";
 import { builtinSchemaJson } from "./gen/builtin-schemas.ts";
 import { inlineReferences } from "./inline-references.ts";
@@ -13,8 +13,6 @@ import {
   parseOpenAPIPathKey,
   referredComponent,
 } from "./open-api-document.ts";
-
-const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** The generated facts about the built-in kinds; made by tools/builtin-schemas, which describes each member. */
 interface BuiltinData {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import type { GroupVersionKind } from "../object/kube-object.ts";
-import { isNestedDeeperThan, maxNesting } from "../schema/nesting.ts";
+import { isNestedDeeperThan, maxNesting } from "../schema/value-kind.ts";
 import { builtinComponentsForCustomResources } from "./builtin-openapi.ts";
 import {
   kindsExtension,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createErrorBrand } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import type { GroupVersion, GroupVersionKind } from "../object/kube-object.ts";
 
@@ -92,20 +93,20 @@ function firstOfEach<T>(parts: readonly Readonly<Record<string, T>>[]): Record<s
   return Object.fromEntries([...merged].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-const brand = Symbol.for("purlin.dev/kube-objects/OpenAPIError");
+const brand = createErrorBrand<OpenAPIError>("purlin.dev/kube-objects/OpenAPIError");
 
 /** A document or a CustomResourceDefinition that cannot be used. The message names the component or field. */
 export class OpenAPIError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "OpenAPIError";
-    Object.defineProperty(this, brand, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether the value is an OpenAPIError, of this or another copy of the package. */
 export function isOpenAPIError(value: unknown): value is OpenAPIError {
-  return typeof value === "object" && value !== null && brand in value;
+  return brand.has(value);
 }
 
 /**

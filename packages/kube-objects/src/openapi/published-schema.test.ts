@@ -9,7 +9,7 @@ const intOrString = { "x-kubernetes-int-or-string": true };
 
 const rows: Record<string, { reason: string; schema: JsonObject; want: JsonObject }> = {
   Kept: {
-    reason: "what the server knows",
+    reason: "schemas of the server",
     schema: {
       type: "string",
       description: "d",
@@ -39,7 +39,7 @@ const rows: Record<string, { reason: string; schema: JsonObject; want: JsonObjec
     want: { type: "string" },
   },
   Empty: {
-    reason: "what says nothing",
+    reason: "an empty schema",
     schema: {
       type: "",
       description: "",

@@ -47,7 +47,7 @@ for (const { options, apply, errors } of observed.options) {
   });
 }
 
-test("writes know neither force nor a required manager", () => {
+test("writes accept neither force nor a required manager", () => {
   assert.deepEqual(validateWriteOptions({}), []);
   assert.deepEqual(
     validateWriteOptions({ fieldValidation: "strict" }).map(({ body }) => body),

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { deepFreeze } from "../apply/testdata/widget.ts";
 import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { applyJsonPatch, type JsonPatchOperation } from "./json-patch.ts";
 
 const document: JsonObject = deepFreeze({ a: { b: [1, 2, 3] }, "x/y": 1, "~t": 2, n: null });

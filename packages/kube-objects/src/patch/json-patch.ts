@@ -5,6 +5,7 @@ import { finish, isPartDone, type Work } from "@purlin/base";
 import { patchNotApplicable } from "../errors/status-error-constructors.ts";
 import { maxJsonDepth, printJson } from "../json/json-text.ts";
 import {
+  isContainer,
   isJsonArray,
   isJsonObject,
   type JsonObject,
@@ -12,12 +13,10 @@ import {
   jsonEqual,
   ownValue,
   setOwnValue,
+  utf8Length,
 } from "../json/json-value.ts";
-import { utf8Length } from "../json/utf8.ts";
 import { PatchDocument, type Place } from "./patch-document.ts";
 import { unmarkingNumbers, type WrittenValue } from "./written-numbers.ts";
-
-const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
 /** One operation as it came; what is missing or odd in it makes it fail when its turn comes. */
 export type JsonPatchOperation = JsonObject;

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { deepFreeze } from "../apply/testdata/widget.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { applyMergePatch, createMergePatch } from "./merge-patch.ts";
 
 test("null deletes, objects merge, lists are replaced", () => {

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON merge patch (RFC 7386): null deletes, lists are replaced, objects merge.
 import { finish, isPartDone, type Work } from "@purlin/base";
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue, setOwnValue } from "../json/json-value.ts";
+import {
+  isContainer,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
 import { copying } from "../json/map-members.ts";
 
 /** The document with the patch merged in, the given one untouched; the document itself when nothing changes. */
@@ -80,8 +88,6 @@ export function* removingNulls(value: JsonValue): Work<JsonValue> {
   }
   return out;
 }
-
-const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
 /**
  * The smallest merge patch that turns one document into another. Nulls inside the other document cannot be expressed,

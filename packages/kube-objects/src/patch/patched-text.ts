@@ -11,8 +11,8 @@ import {
   type JsonValue,
   ownValue,
   setOwnValue,
+  sortedKeys,
 } from "../json/json-value.ts";
-import { sortedKeys } from "../json/utf8.ts";
 import { type JsonPatchOperation, runJsonPatch } from "./json-patch.ts";
 import { withoutNulls } from "./merge-patch.ts";
 import { writtenNumber } from "./written-numbers.ts";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deepFreeze } from "../apply/testdata/widget.ts";
 import { findStatusError } from "../errors/status-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { deepFreeze } from "../object/kube-object.ts";
 import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
 import { applyStrategicMergePatch } from "./strategic-merge.ts";
 

@@ -32,7 +32,7 @@ const results: Record<string, { reason: string; patch: string; path: string; fra
     value: 2,
   },
   Same: {
-    reason: "it is written anew although it is worth the same",
+    reason: "it is written again although it is worth the same",
     patch: operation("replace", "/spec/replicas", "1e0"),
     path: "replicas",
     fractions: { spec: { replicas: "1e0" } },

@@ -9,14 +9,14 @@ import { isJsonArray, isJsonObject, type JsonValue, setOwnValue } from "../json/
 import { copying } from "../json/map-members.ts";
 
 /** Half of a character: reading JSON gives none. */
-const MARK = "\ud800";
+const mark = "\ud800";
 
 /** A value with the numbers of `fractions` in it marked, unless they are written as the server would write them. */
 export function markNumbers(value: JsonValue, fractions: Fractions | string | undefined): JsonValue {
   if (fractions === undefined) return value;
   if (typeof fractions === "string") {
     const isNumber = typeof value === "number" && goJson(value) !== fractions;
-    return isNumber ? `${MARK}${fractions}` : value;
+    return isNumber ? `${mark}${fractions}` : value;
   }
   if (isJsonArray(value)) return value.map((item, index) => markNumbers(item, fractions.get(index)));
   if (!isJsonObject(value)) return value;
@@ -30,7 +30,7 @@ export function markNumbers(value: JsonValue, fractions: Fractions | string | un
 
 /** How a marked number was written; undefined for anything else. */
 export function writtenNumber(value: JsonValue): string | undefined {
-  return typeof value === "string" && value.startsWith(MARK) ? value.slice(MARK.length) : undefined;
+  return typeof value === "string" && value.startsWith(mark) ? value.slice(mark.length) : undefined;
 }
 
 /** A value whose marked numbers are numbers again, and where they are. */
@@ -59,7 +59,7 @@ function* unmark(value: JsonValue): Work<Unmarked> {
 
 /** Whether a value can have marked numbers in it. */
 const mayBeMarked = (value: JsonValue): boolean =>
-  typeof value === "string" ? value.startsWith(MARK) : typeof value === "object" && value !== null;
+  typeof value === "string" ? value.startsWith(mark) : typeof value === "object" && value !== null;
 
 function* unmarkList(list: readonly JsonValue[]): Work<Unmarked> {
   const fractions = new Map<string | number, Fractions | string>();

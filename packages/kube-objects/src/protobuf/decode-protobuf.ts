@@ -55,9 +55,7 @@ function messageName(apiVersion: string, kind: string): string | undefined {
 function readMessage(name: string, bytes: Buffer, depth: number): JsonValue | undefined {
   if (depth > maxDepth) throw new ProtobufError("message is nested too deeply");
   const special = specialMessages[name];
-  if (special !== undefined) {
-    return special(bytes, (inner, range) => readMessage(inner, range, depth + 1) ?? null);
-  }
+  if (special !== undefined) return special(bytes, (inner, range) => readMessage(inner, range, depth + 1) ?? null);
   const object: Record<string, JsonValue> = {};
   writeFields({ name, bytes }, object, depth);
   return object;

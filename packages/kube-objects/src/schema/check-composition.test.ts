@@ -82,7 +82,7 @@ describe("allOf", () => {
     ]);
   });
 
-  test("that none fits is said", () => {
+  test("an error reports that no schema fits", () => {
     assert.deepEqual(bodies(7, { allOf: [small, even] }), [
       "Invalid value: 7:  in body should be less than or equal to 5",
       "Invalid value: 7:  in body should be a multiple of 2",

@@ -11,7 +11,7 @@ import {
   type Outcome,
   type Place,
   placeText,
-  reportWithoutField,
+  reportComposed,
 } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
@@ -116,5 +116,5 @@ function better(best: Outcome | undefined, next: Outcome): Outcome {
 }
 
 function complain(outcome: Outcome, { place }: CompositionCheck, complaint: string): void {
-  reportWithoutField(outcome, place, `${goQuote(placeText(place))} ${complaint}`);
+  reportComposed(outcome, place, `${goQuote(placeText(place))} ${complaint}`);
 }

@@ -3,7 +3,7 @@
 // `number` are cut to integers for them; a limit that its own type cannot hold is itself reported, and then integers are
 // compared, and printed, as floating-point numbers.
 import { invalidPrinted } from "../errors/field-error.ts";
-import { goQuote } from "../json/go-text.ts";
+import { goFloat, goQuote } from "../json/go-text.ts";
 import {
   fieldOf,
   inBody,
@@ -160,13 +160,4 @@ function complain(check: NumberCheck, value: Operand, complaint: string): void {
 
 function reportNumber({ outcome, place }: NumberCheck, value: Operand, text: string): void {
   report(outcome, text, invalidPrinted(fieldOf(place), textOf(value), text));
-}
-
-/** A floating-point number as Go's `%v` prints it: unlike an integer, 1000000 comes out as `1e+06`. */
-export function goFloat(value: number): string {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
-  const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
-  const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < 6) return String(value);
-  return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

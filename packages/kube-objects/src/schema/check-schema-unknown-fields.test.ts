@@ -85,7 +85,7 @@ const cases: Record<string, { reason: string; schema: JsonObject; value: unknown
     want: ["b", "z", "é", "😀"],
   },
   Prototype: {
-    reason: "Object.prototype knows no fields",
+    reason: "members of Object.prototype are unknown fields",
     schema: { properties: { a: string } },
     value: { constructor: 1 },
     want: ["constructor"],

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import {
+  compareUtf8,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+} from "../json/json-value.ts";
 import { type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
-import { compareUtf8 } from "../json/utf8.ts";
 import { type CheckValueOptions, checkValue } from "./check-value.ts";
-import { maxNesting } from "./nesting.ts";
 import { bracketedText, fieldPlace, indexPlace, type Place, type SchemaFinding } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
 import { checkEmbeddedResources, checkListTypes } from "./structural-checks.ts";
+import { maxNesting } from "./value-kind.ts";
 
 /** How an object is checked. */
 export interface CheckSchemaOptions extends CheckValueOptions {
-  /** Whether fields that the schema does not know are findings, which catches typing errors. Ignored by default. */
+  /** Whether fields that the schema does not declare are findings, which catches typing errors. Ignored by default. */
   readonly unknownFields?: "report" | "ignore";
   /** What a member that is null without being allowed to means: a mistake (the default), or that it is not there. */
   readonly nulls?: "reject" | "absent";
@@ -68,7 +74,7 @@ function acceptsNull(node: SchemaNode): boolean {
   return node.nullable || node.types.length === 0 || node.types.includes("null");
 }
 
-/** A field that a schema does not know. */
+/** A field that a schema does not declare. */
 interface UnknownField {
   /** Where it is, such as `spec.ports[0].prot`. */
   readonly path: string;

@@ -7,7 +7,7 @@ import { finish } from "@purlin/base";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { deepFreeze } from "../object/kube-object.ts";
 import { type CheckValueOptions, checkingValue, checkValue } from "./check-value.ts";
-import { maxNesting } from "./nesting.ts";
+import { maxNesting } from "./value-kind.ts";
 
 const found = (value: unknown, schema: JsonObject, options?: CheckValueOptions): readonly string[] =>
   checkValue(value, deepFreeze(schema), options).map(({ field, body }) => `${field}: ${body}`);
@@ -50,7 +50,7 @@ describe("strings", () => {
     assert.match(text, /should match '\(, but pattern is invalid: /);
   });
 
-  test("keywords of strings say nothing about other values", () => {
+  test("keywords of strings do not apply to other values", () => {
     assert.deepEqual(allFit({ maxLength: 0, pattern: "^$", minLength: 9 }, [1, true, [], {}]), [
       true,
       true,

@@ -12,7 +12,6 @@ import { checkEnum } from "./check-enum.ts";
 import { checkNull, checkNumber, checkType } from "./check-number.ts";
 import { checkObject } from "./check-object.ts";
 import { stringFormatCheck } from "./formats.ts";
-import { maxNesting } from "./nesting.ts";
 import {
   type CheckContext,
   type CheckProgress,
@@ -27,14 +26,14 @@ import {
   type Place,
   placeText,
   report,
+  reportComposed,
   reportInvalid,
   reportType,
-  reportWithoutField,
   type SchemaFinding,
   type Subject,
 } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
-import { type KindedValue, kindedValue, valueKey } from "./value-kind.ts";
+import { type KindedValue, kindedValue, maxNesting, valueKey } from "./value-kind.ts";
 
 /** What one string may take, and what all strings of one value may take together: well under a second each. */
 const patternSteps: { readonly each: number; readonly all: number } = { each: 10_000_000, all: 40_000_000 };
@@ -115,7 +114,7 @@ function checkSubject(context: CheckContext, outcome: Outcome, subject: Subject)
   const { value, schema, place } = subject;
   if (context.composition && countComposed(context.composition, context.progress)) return;
   if (context.progress.depth >= maxNesting) {
-    reportWithoutField(outcome, place, `${goQuote(placeText(place))} is nested deeper than ${maxNesting} levels`);
+    reportComposed(outcome, place, `${goQuote(placeText(place))} is nested deeper than ${maxNesting} levels`);
     return;
   }
   const node = schemaNode(schema);

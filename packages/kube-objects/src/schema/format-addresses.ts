@@ -3,7 +3,7 @@
 // display names, comments, quoted local parts, and a group of exactly one address. "Sloppy" readers of IP addresses accept numbers
 // with leading zeros, as releases of Go before 1.17 did; the server keeps them for the formats that began with them.
 import { cidrOf, type IpAddress, ipAddressOf } from "@purlin/base";
-import { utf8Length } from "../json/utf8.ts";
+import { utf8Length } from "../json/json-value.ts";
 
 /** A single mail address, alone or with a display name: `a@b.c`, `"A. B." <a@b.c>`. */
 export function isEmailFormat(text: string): boolean {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { utf8Length } from "../json/utf8.ts";
+import { utf8Length } from "../json/json-value.ts";
 import {
   isCidrFormat,
   isEmailFormat,

@@ -11,6 +11,8 @@ export interface SchemaFinding extends Omit<FieldError, "type"> {
    * reports some findings, such as those of `oneOf`, without a field (`<nil>`) and names the place in its text.
    */
   readonly path: string;
+  /** Whether a composition of schemas, such as `oneOf`, found it: then it is about the whole value. */
+  readonly composed?: true;
 }
 
 /** Where a check is: a chain towards the root, turned into text only when something is found. */
@@ -60,7 +62,7 @@ function stepsOf(place: Place | undefined): Place[] {
 
 /** What checking a value against a schema gave so far. */
 export interface Outcome {
-  /** By the text the reference server tells findings apart with, so that each is reported once. */
+  /** By the text the reference server distinguishes findings with, so that each is reported once. */
   readonly findings: Map<string, SchemaFinding>;
   /** How many checks were made and passed, counted as the reference server does to pick the best of several failures. */
   matches: number;
@@ -75,11 +77,11 @@ export function emptyOutcome(forgives?: (finding: SchemaFinding) => boolean): Ou
   return { findings: new Map(), matches: 0, textLength: 0, forgives };
 }
 
-/** A check ends when it has found so much: a list may have as many findings as items, and each may name all values of an enum. */
+/** A check ends when it has found this much: a list may have as many findings as items, and each may name all values of an enum. */
 const mostFindings = 100;
 const mostTextLength = 256 * 1024;
 
-/** Whether so much was found that no more is looked for. */
+/** Whether the limit of findings is reached. */
 export function isFull({ findings, textLength }: Outcome): boolean {
   return findings.size >= mostFindings || textLength >= mostTextLength;
 }
@@ -129,6 +131,11 @@ export function reportType(
 /** Reports what the reference server reports without a field. */
 export function reportWithoutField(outcome: Outcome, place: Place | undefined, text: string): void {
   addFinding(outcome, text, { ...invalidValue(undefined, "", text), path: fieldOf(place) ?? "" });
+}
+
+/** The same for what a composition of schemas found. */
+export function reportComposed(outcome: Outcome, place: Place | undefined, text: string): void {
+  addFinding(outcome, text, { ...invalidValue(undefined, "", text), path: fieldOf(place) ?? "", composed: true });
 }
 
 /** The text of a complaint about a place. */

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { finish } from "@purlin/base";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { isNestedDeeperThan, maxNesting } from "./nesting.ts";
 import { bracketedText, fieldPlace, indexPlace, keyPlace, placeText } from "./outcome.ts";
 import { checkListTypes, walkStructure } from "./structural-checks.ts";
+import { isNestedDeeperThan, maxNesting } from "./value-kind.ts";
 
 const listOf = (type: string, keys: string[] = []): JsonObject => ({
   properties: { l: { items: { type: "object" }, "x-kubernetes-list-type": type, "x-kubernetes-list-map-keys": keys } },

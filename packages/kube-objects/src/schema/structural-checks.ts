@@ -2,6 +2,7 @@
 import { finish, isPartDone, type Work } from "@purlin/base";
 import { duplicateValue, type FieldError, invalidValue, requiredValue } from "../errors/field-error.ts";
 import {
+  isContainer,
   isJsonObject,
   type JsonArray,
   type JsonObject,
@@ -14,10 +15,9 @@ import { validateObjectMeta } from "../metadata/validate-metadata.ts";
 import { type ObjectMeta, parseApiVersion } from "../object/kube-object.ts";
 import { TypedFormError } from "../typed/special-forms.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
-import { maxNesting } from "./nesting.ts";
 import { bracketedText, fieldPlace, indexPlace, keyPlace, type Place, type SchemaFinding } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
-import { valueKey, wholeValue } from "./value-kind.ts";
+import { maxNesting, valueKey, wholeValue } from "./value-kind.ts";
 
 /**
  * Checks that lists declared as sets hold no item twice, and lists declared as maps no two items with the same keys
@@ -236,9 +236,6 @@ function* walk(step: Step, visitor: StructuralVisitor): Work<void> {
     }
   }
 }
-
-/** Nothing is done with scalars. */
-const isContainer = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 /** The step to a member; undefined when the schema does not specify it. */
 function memberStep(from: Step, key: string, { properties, additionalProperties }: SchemaNode): Step | undefined {

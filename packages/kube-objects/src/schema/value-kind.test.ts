@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goFloat } from "./check-number.ts";
+import { goFloat } from "../json/go-text.ts";
 import { checkValue } from "./check-value.ts";
 import { kindedValue, toInt64 } from "./value-kind.ts";
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { goJson } from "../json/go-text.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { isNestedDeeperThan, maxNesting } from "./nesting.ts";
+import { isContainer, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
 
 /** A value with its JSON type as the reference server sees it, which knows integers (64 bit) from other numbers. */
 export type KindedValue =
@@ -17,7 +15,7 @@ export type KindedValue =
 const minInt64 = -(2n ** 63n);
 const maxInt64 = 2n ** 63n - 1n;
 
-/** Tells the kind of any value. What JSON cannot hold (undefined, functions, symbols) counts as null. */
+/** Returns the kind of any value. What JSON cannot hold (undefined, functions, symbols) counts as null. */
 export function kindedValue(value: unknown): KindedValue {
   if (typeof value === "string") return { kind: "string", value };
   if (typeof value === "boolean") return { kind: "boolean", value };
@@ -62,6 +60,27 @@ export function wholeValue(value: JsonValue): JsonValue {
 
 /** A text that two values share exactly when they are equal: the order of keys does not matter, 1 and 1.0 are the same. */
 export function valueKey(value: JsonValue): string {
-  if (typeof value === "string") return `"${value}`; // an open quote is enough to tell it from everything else
+  if (typeof value === "string") return `"${value}`; // an open quote distinguishes it from everything else
   return typeof value === "object" ? goJson(wholeValue(value)) : String(value);
+}
+
+/**
+ * How deeply schemas and checked values may be nested. Walking them recurses, and a stack that overflows takes the whole
+ * request with it; no real schema comes near.
+ */
+export const maxNesting = 1_000;
+
+/** Whether a value has arrays and objects nested more than `limit` levels deep. Does not recurse; a cycle is deep. */
+export function isNestedDeeperThan(value: unknown, limit: number): boolean {
+  let level = new Set<object>(isContainer(value) ? [value] : []);
+  for (let depth = 1; level.size > 0; depth++) {
+    if (depth > limit) return true;
+    // A set, so that a part used twice is looked at once a level.
+    const next = new Set<object>();
+    for (const container of level) {
+      for (const member of Object.values(container)) if (isContainer(member)) next.add(member);
+    }
+    level = next;
+  }
+  return false;
 }

@@ -5,7 +5,7 @@
 import type { StatusError } from "../errors/status-error.ts";
 import { badRequest } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8 } from "../json/json-value.ts";
 
 /** One condition on one field. */
 interface FieldRequirement {

@@ -10,4 +10,9 @@ export {
   unknownFieldSelector,
 } from "./field-selector.ts";
 export { formatLabelSelector, type LabelSelector, matchesLabels, parseLabelSelector } from "./label-selector.ts";
-export { type LabelSelectorObject, labelSelectorOf } from "./label-selector-object.ts";
+export {
+  type LabelSelectorObject,
+  labelSelectorOf,
+  meetsLabelSelector,
+  readingLabelSelector,
+} from "./label-selector-object.ts";

@@ -11,7 +11,7 @@ import {
 } from "../errors/field-error.ts";
 import { badRequest } from "../errors/status-error-constructors.ts";
 import { goJson } from "../json/go-text.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8 } from "../json/json-value.ts";
 import { labelKeyProblems, labelValueProblems } from "../metadata/names.ts";
 
 /** How a requirement relates a label to its values. */
@@ -54,8 +54,8 @@ function valueErrors(key: string, value: string, index: number): FieldError[] {
 
 function operandErrors(operator: LabelOperator, values: readonly string[]): FieldError[] {
   // No values at all print as null: only selector objects can lack them.
-  const printed = values.length === 0 ? "null" : goJson(values);
-  const wrong = (detail: string): FieldError[] => [invalidPrinted("values", printed, detail)];
+  const printed = (): string => (values.length === 0 ? "null" : goJson(values));
+  const wrong = (detail: string): FieldError[] => [invalidPrinted("values", printed(), detail)];
   switch (operator) {
     case "in":
     case "notin":

@@ -3,14 +3,26 @@
 // reference.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import { formatLabelSelector, matchesLabels } from "./label-selector.ts";
-import { type LabelSelectorObject, labelSelectorOf, validateLabelSelector } from "./label-selector-object.ts";
+import {
+  type LabelSelectorObject,
+  labelSelectorOf,
+  meetsLabelSelector,
+  readingLabelSelector,
+  validateLabelSelector,
+} from "./label-selector-object.ts";
 
 const expression = (key: string, operator: string, values?: readonly string[] | null): LabelSelectorObject => ({
   matchExpressions: [{ key, operator, ...(values !== undefined && { values }) }],
 });
 const selects = (object: LabelSelectorObject | null | undefined, labels: Readonly<Record<string, string>>): boolean =>
   matchesLabels(labelSelectorOf(object), labels);
+/** The same without a parsed selector, and with one that was read in parts. */
+const alsoSelects = (object: LabelSelectorObject, labels: Readonly<Record<string, string>>): readonly boolean[] => [
+  meetsLabelSelector(object, labels),
+  matchesLabels(finish(readingLabelSelector(object)), labels),
+];
 
 describe("what is selected", () => {
   test("no selector selects nothing, an empty one everything", () => {
@@ -60,6 +72,8 @@ describe("what is selected", () => {
     test(why, () => {
       for (const labels of yes) assert.equal(selects(object, labels), true, JSON.stringify(labels));
       for (const labels of no) assert.equal(selects(object, labels), false, JSON.stringify(labels));
+      for (const labels of yes) assert.deepEqual(alsoSelects(object, labels), [true, true], JSON.stringify(labels));
+      for (const labels of no) assert.deepEqual(alsoSelects(object, labels), [false, false], JSON.stringify(labels));
     });
   }
 
@@ -80,9 +94,7 @@ describe("selectors that make no sense are refused", () => {
       'values: Invalid value: ["x"]: values set must be empty for exists and does not exist',
     ],
   ];
-  for (const [object, message] of rows) {
-    test(message, () => assert.throws(() => labelSelectorOf(object), { message }));
-  }
+  for (const [object, message] of rows) test(message, () => assert.throws(() => labelSelectorOf(object), { message }));
 });
 
 describe("what validation finds", () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label selectors as they stand in objects: `matchLabels` and `matchExpressions`.
+import { isPartDone, type Work } from "@purlin/base";
 import {
   childPath,
   type FieldError,
@@ -11,11 +12,11 @@ import {
 } from "../errors/field-error.ts";
 import { badRequest } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
-import { sortedKeys } from "../json/utf8.ts";
+import { ownValue, sortedKeys } from "../json/json-value.ts";
 import { labelKeyProblems, labelValueProblems } from "../metadata/names.ts";
 import { validateLabels } from "../metadata/validate-metadata.ts";
-import { createRequirement, type LabelOperator } from "./label-requirement.ts";
-import { type LabelSelector, selectNothing, sortRequirements } from "./label-selector.ts";
+import { createRequirement, type LabelOperator, type LabelRequirement } from "./label-requirement.ts";
+import { type LabelSelector, matchesLabels, selectNothing, sortRequirements } from "./label-selector.ts";
 
 /** One entry of `matchExpressions`. */
 interface LabelSelectorExpression {
@@ -24,7 +25,7 @@ interface LabelSelectorExpression {
   readonly values?: readonly string[] | null;
 }
 
-/** A LabelSelector as it stands in an object. */
+/** A LabelSelector as JSON. */
 export interface LabelSelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>> | null;
   readonly matchExpressions?: readonly LabelSelectorExpression[] | null;
@@ -50,6 +51,29 @@ export function labelSelectorOf(object: LabelSelectorObject | null | undefined):
       createRequirement(key, knownOperator(operator), values ?? []),
     ),
   ]);
+}
+
+/** {@link labelSelectorOf} in parts, for a selector that is known to be valid. Its requirements stay in the order of the object. */
+export function* readingLabelSelector({ matchLabels, matchExpressions }: LabelSelectorObject): Work<LabelSelector> {
+  const requirements: LabelRequirement[] = [];
+  for (const key of Object.keys(matchLabels ?? {})) {
+    if (isPartDone()) yield;
+    requirements.push({ key, operator: "=", values: [matchLabels?.[key] ?? ""] });
+  }
+  for (const { key, operator, values } of matchExpressions ?? []) {
+    if (isPartDone()) yield;
+    requirements.push({ key, operator: knownOperator(operator), values: values ?? [] });
+  }
+  return requirements;
+}
+
+/** Whether labels meet a valid selector. Its first label that they lack ends the search: a selector may be as long as a request. */
+export function meetsLabelSelector(object: LabelSelectorObject, labels: Readonly<Record<string, string>>): boolean {
+  const { matchLabels, matchExpressions } = object;
+  for (const key of Object.keys(matchLabels ?? {})) {
+    if (ownValue(labels, key) !== (matchLabels?.[key] ?? "")) return false;
+  }
+  return matchesLabels(labelSelectorOf({ matchExpressions: matchExpressions ?? [] }), labels);
 }
 
 function knownOperator(operator: string): LabelOperator {

@@ -3,7 +3,7 @@
 import { fieldErrorsText } from "../errors/field-error.ts";
 import { findStatusError } from "../errors/status-error.ts";
 import { badRequest } from "../errors/status-error-constructors.ts";
-import { compareUtf8 } from "../json/utf8.ts";
+import { compareUtf8 } from "../json/json-value.ts";
 import {
   binaryOperators,
   createRequirement,
@@ -91,9 +91,7 @@ export function parseLabelSelector(text: string): LabelSelector {
     if (next.kind === "end") break;
     if (next.kind !== ",") throw badRequest(`found '${next.text}', expected: ',' or 'end of string'`);
     const after = peek(cursor);
-    if (!isWord(after) && after.kind !== "!") {
-      throw badRequest(`found '${after.text}', expected: identifier after ','`);
-    }
+    if (!isWord(after) && after.kind !== "!") throw badRequest(`found '${after.text}', expected: identifier after ','`);
   }
   return sortRequirements(requirements);
 }
@@ -155,9 +153,7 @@ function readValues(cursor: Cursor): Set<string> {
     take(cursor);
     return new Set([""]);
   }
-  if (!isWord(first) && first.kind !== ",") {
-    throw badRequest(`found '${first.text}', expected: ',', ')' or identifier`);
-  }
+  if (!isWord(first) && first.kind !== ",") throw badRequest(`found '${first.text}', expected: ',', ')' or identifier`);
   const values = readValueList(cursor);
   // readValueList only stops in front of a closing parenthesis.
   take(cursor);

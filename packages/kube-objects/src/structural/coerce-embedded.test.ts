@@ -28,7 +28,7 @@ test("metadata keeps its own fields only, wherever the resource is", () => {
   assert.deepEqual(unknown, ["list[0].metadata.nope", "map[k].metadata.nope", "t.metadata.nope"]);
 });
 
-test("null is metadata that says nothing", () => {
+test("null is empty metadata", () => {
   assert.deepEqual(coerceEmbedded({ t: resource(null) }, schema).object, { t: resource({}) });
 });
 

@@ -2,6 +2,7 @@
 import { finish, isPartDone, type Work } from "@purlin/base";
 import { childPath, type FieldPath, fieldErrorText, indexPath, invalidValue, keyPath } from "../errors/field-error.ts";
 import {
+  compareUtf8,
   isJsonArray,
   isJsonObject,
   type JsonObject,
@@ -11,11 +12,10 @@ import {
   setOwnValue,
 } from "../json/json-value.ts";
 import { type Mapped, removed } from "../json/map-members.ts";
-import { compareUtf8 } from "../json/utf8.ts";
 import { holdsEmbedded } from "../schema/structural-checks.ts";
 import { TypedFormError } from "../typed/special-forms.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
-import { type StructuralNode, structuralNode } from "./structural-node.ts";
+import { type StructuralNode, structuralNode } from "./defaults-and-pruning.ts";
 
 /** An object whose embedded resources have the form of resources. */
 interface Coerced {

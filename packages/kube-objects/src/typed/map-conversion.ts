@@ -3,6 +3,7 @@
 // mismatches have other messages.
 import { isPartDone, sorting, type Work } from "@purlin/base";
 import {
+  compareUtf8,
   isJsonArray,
   isJsonObject,
   type JsonArray,
@@ -10,7 +11,6 @@ import {
   type JsonValue,
   ownValue,
 } from "../json/json-value.ts";
-import { compareUtf8 } from "../json/utf8.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
 import { specialForms, TypedFormError } from "./special-forms.ts";
 import { typeName } from "./typed-form.ts";

@@ -26,11 +26,15 @@ const billion = 1_000_000_000n;
 const mostBinary = (2n ** 63n - 1n) * billion;
 const syntax = /^([+-]?)(\d{1,1000})?(?:\.(\d{0,1000}))?(?:([eE][+-]?\d{1,4})|([numkMGTPE]|[KMGTPE]i)?)$/;
 
+/** Most amounts: a few digits, without a sign, a point or a suffix. Numbers hold them exactly. */
+const plainSyntax = /^(?:0|[1-9]\d{0,14})$/;
+
 /**
  * The canonical text of a resource quantity: no fraction, no leading zeros, the largest suffix that needs none. The same
  * amounts have the same text. Undefined when the text is not a quantity.
  */
 export function canonicalQuantity(text: string): string | undefined {
+  if (plainSyntax.test(text) && (text === "0" || !text.endsWith("000"))) return text;
   const amount = parse(text);
   return amount === undefined ? undefined : print(amount);
 }
@@ -56,6 +60,7 @@ export function quantityValue(text: string): number | undefined {
 
 /** Compares two resource quantities: below zero when the second is larger. A malformed quantity counts as zero. */
 export function compareQuantities(one: string, other: string): number {
+  if (plainSyntax.test(one) && plainSyntax.test(other)) return Math.sign(Number(one) - Number(other));
   const [a, b] = [parse(one)?.nanos ?? 0n, parse(other)?.nanos ?? 0n];
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -71,6 +76,7 @@ export function quantityText(nanos: bigint, like: string): string {
 }
 
 function parse(text: string): Amount | undefined {
+  if (plainSyntax.test(text)) return { format: "decimal", nanos: BigInt(text) * billion };
   const match = syntax.exec(text);
   const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = match ?? [];
   if (match === null || (whole === "" && fraction === "")) return undefined;

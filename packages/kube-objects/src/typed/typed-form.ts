@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { finish, type Work } from "@purlin/base";
+import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { childPath, type FieldPath, indexPath } from "../errors/field-error.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import {
+  compareUtf8,
   isJsonArray,
   isJsonObject,
   type JsonObject,
@@ -11,7 +12,6 @@ import {
   ownValue,
   setOwnValue,
 } from "../json/json-value.ts";
-import { sortedKeys } from "../json/utf8.ts";
 import { parseApiVersion } from "../object/kube-object.ts";
 import { type FieldType, messageFields, type ProtobufField, standingFields } from "../protobuf/field-table.ts";
 import { nestedObjects, refuseMisfits } from "./decoding-problem.ts";
@@ -119,8 +119,26 @@ export function typeName(apiVersion: string, kind: string): string {
   return `${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
 }
 
-/** The message of the metadata of every object. */
-const metadataMessage = "meta.v1.ObjectMeta";
+const schemaPrefix = "apiextensions.v1.JSONSchemaProps";
+const unionPrefix = `${schemaPrefix}Or`;
+
+const inParts = new Map<string, boolean>();
+
+/** Whether a message is written in parts: it is a plain one, and has lists or maps, or messages that have. */
+function isInParts(name: string): boolean {
+  const known = inParts.get(name);
+  if (known !== undefined) return known;
+  // A message that holds itself is not in parts for that alone.
+  inParts.set(name, false);
+  const isPlain = specialForms[name] === undefined && !name.startsWith(schemaPrefix);
+  const found = isPlain && standingFields(name).inOrder.some(({ type }) => mayBeLarge(type));
+  inParts.set(name, found);
+  return found;
+}
+
+function mayBeLarge(type: FieldType): boolean {
+  return type.kind === "message" ? isInParts(type.name) : type.kind !== "scalar";
+}
 
 /** What every object says it is. */
 const typeFields: readonly string[] = ["apiVersion", "kind"];
@@ -144,31 +162,33 @@ class TypedWriter {
     this.#unknown = unknown;
   }
 
-  /** {@link TypedWriter.message} in parts: its maps, and those of its metadata, may be large. */
+  /** {@link TypedWriter.message} in parts: its lists and maps, and those of its members, may be large. */
   *root(name: string, value: JsonValue, path: FieldPath): Work<JsonObject> {
     if (specialForms[name] !== undefined) return this.message(name, value, path) as JsonObject;
     const given = value === null ? {} : value;
     if (!isJsonObject(given)) throw misfit();
     const written: Record<string, JsonValue> = {};
+    const isNested = nestedObjects.has(name) && path !== "";
+    if (isNested) this.#typeMeta(given, written);
     const { inOrder, names } = standingFields(name);
     for (const field of inOrder) {
       const value = ownValue(given, field.name) ?? undefined;
       if (value === undefined && isLeftOut(field)) continue;
       const at = childPath(path, field.name);
-      const inParts = value === undefined ? undefined : this.#largeField(field.type, value, at);
-      const member = inParts === undefined ? this.#field(field, value, at) : settled(field, yield* inParts);
+      const large = value === undefined ? undefined : this.#largeValue(field.type, value, at);
+      const member = large === undefined ? this.#field(field, value, at) : settled(field, yield* large);
       if (member !== undefined) written[field.name] = member;
-      yield;
+      if (isPartDone()) yield;
     }
-    this.#noteUnknown(given, { names, hasType: path === "" }, path);
+    this.#noteUnknown(given, { names, hasType: isNested || path === "" }, path);
     return written;
   }
 
-  /** A field that may be large, written in parts; undefined for others. */
-  #largeField(type: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> | undefined {
+  /** A value that may be large, written in parts; undefined for others. */
+  #largeValue(type: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> | undefined {
     if (type.kind === "map") return this.#mapping(type.of, value, path);
-    if (type.kind === "message" && type.name === metadataMessage) return this.root(type.name, value, path);
-    return undefined;
+    if (type.kind === "list") return this.#listing(type.of, value, path);
+    return type.kind === "message" && isInParts(type.name) ? this.root(type.name, value, path) : undefined;
   }
 
   message(name: string, value: JsonValue, path: FieldPath): JsonValue {
@@ -213,7 +233,7 @@ class TypedWriter {
    * check unknown fields there, so CRDs that have some are accepted even with strict validation.
    */
   #schemaUnion(name: string, value: JsonValue, path: FieldPath): JsonValue | undefined {
-    if (!name.startsWith("apiextensions.v1.JSONSchemaPropsOr")) return undefined;
+    if (!name.startsWith(unionPrefix)) return undefined;
     const isList = isJsonArray(value) && !name.endsWith("OrBool");
     if (typeof value === "boolean" || value === null) return value;
     const schema = "apiextensions.v1.JSONSchemaProps";
@@ -248,7 +268,7 @@ class TypedWriter {
         if (!isJsonArray(value)) throw misfit();
         return value.map((item, index) => this.#item(type.of, item, indexPath(path, index)));
       case "map":
-        return this.#map(type.of, value, path);
+        return finish(this.#mapping(type.of, value, path));
       case "scalar":
         return scalar(type.scalar, value);
     }
@@ -258,21 +278,31 @@ class TypedWriter {
     return item === null && type.kind === "scalar" ? zeroOf(type) : this.#value(type, item, path);
   }
 
-  #map(of: FieldType, value: JsonValue, path: FieldPath): JsonValue {
-    return finish(this.#mapping(of, value, path));
+  *#listing(of: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> {
+    if (!isJsonArray(value)) throw misfit();
+    const written: JsonValue[] = [];
+    for (const [index, item] of value.entries()) {
+      const at = indexPath(path, index);
+      const large = item === null ? undefined : this.#largeValue(of, item, at);
+      written.push(large === undefined ? this.#item(of, item, at) : yield* large);
+      if (isPartDone()) yield;
+    }
+    return written;
   }
 
   *#mapping(of: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> {
     if (!isJsonObject(value)) throw misfit();
     // Go writes maps in the order of their keys.
-    const keys = sortedKeys(value);
+    const keys = yield* sorting(Object.keys(value), compareUtf8);
     if (keys.length === 0) return noMembers;
     const written: Record<string, JsonValue> = {};
     const isAmounts = of.kind === "message" && of.name === "resource.Quantity" && !exactAmounts.test(path);
-    for (const [index, key] of keys.entries()) {
-      if (index % keysInOnePart === 0) yield;
-      const item = this.#item(of, value[key] ?? null, childPath(path, key));
+    for (const key of keys) {
+      const [given, at] = [value[key] ?? null, childPath(path, key)];
+      const large = given === null ? undefined : this.#largeValue(of, given, at);
+      const item = large === undefined ? this.#item(of, given, at) : yield* large;
       setOwnValue(written, key, isAmounts ? roundedToMilli(String(item)) : item);
+      if (isPartDone()) yield;
     }
     return written;
   }
@@ -280,9 +310,6 @@ class TypedWriter {
 
 /** Amounts of resources that are not rounded: the overhead of RuntimeClasses, and what claims ask of devices. */
 const exactAmounts = /^(overhead\.podFixed|spec(\.spec)?\.devices\b.*)$/;
-
-/** How many members of a map are written in one part. */
-const keysInOnePart = 5000;
 
 /** A map without members. */
 const noMembers: JsonObject = Object.freeze({});
@@ -294,7 +321,7 @@ function settled({ type, pointer, omitEmpty, omitZero }: ProtobufField, written:
   // To look whether an object with very many members has one takes long.
   if (type.kind === "map" ? written !== noMembers : !isEmpty(written)) return written;
   if (omitEmpty) return undefined;
-  // The reference stores protobuf, which cannot tell an empty list or map from none.
+  // The reference stores protobuf, which does not distinguish an empty list or map from a missing one.
   return type.kind === "scalar" ? written : null;
 }
 

@@ -45,7 +45,7 @@ test("keys come in natural order", () => {
 test("whatever is written is read again", () => {
   const text = fc.string({
     unit: fc.oneof(
-      fc.constantFrom(..." \n\t:#-'\"|>?&*!%@`[]{},~.0123456789abcy\\"),
+      fc.constantFrom(..." \n\t:#-'\"|>?&*!%@`[]{},~.0123456789abcy\\\x85\u2028\u2029"),
       fc.string({ maxLength: 1, unit: "grapheme" }),
     ),
   });
@@ -67,6 +67,13 @@ test("whatever is written is read again", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test("line breaks of YAML 1.1 alone are escaped, in keys too", () => {
+  const value = { "a\u2028": "b\x85c", d: ["e\u2029", "f\u2028\ng"] };
+  const text = '"a\\L": "b\\Nc"\nd:\n- "e\\P"\n- "f\\L\\ng"\n';
+  assert.equal(printYaml(value), text);
+  assert.deepEqual(load(text), value);
 });
 
 test("long texts are broken where a space is", () => {

@@ -43,9 +43,7 @@ describe("integers", () => {
     ["9223372036854775808", 2 ** 63],
     ["0x7fffffffffffffff", 9223372036854775807n],
   ];
-  for (const [text, value] of rows) {
-    test(`${text} is ${value}`, () => assert.equal(read(text) || 0, value));
-  }
+  for (const [text, value] of rows) test(`${text} is ${value}`, () => assert.equal(read(text) || 0, value));
 
   test("0089 and 0b12 are not integers", () => {
     assert.notEqual(typeof read("0b12"), "number");
@@ -77,9 +75,7 @@ describe("other scalars", () => {
     ["10Gi", "10Gi"],
     ["'12'", "12"],
   ];
-  for (const [text, value] of rows) {
-    test(`${text} is ${JSON.stringify(value)}`, () => assert.equal(read(text), value));
-  }
+  for (const [text, value] of rows) test(`${text} is ${JSON.stringify(value)}`, () => assert.equal(read(text), value));
 
   test("a merge key adds what is not there", () => {
     assert.deepEqual(read("a: &a {x: 1, z: 2}\nb: {<<: *a, z: 3}"), { a: { x: 1, z: 2 }, b: { x: 1, z: 3 } });
@@ -173,9 +169,7 @@ describe("documents of a stream", () => {
 
   test("the offset is where the body begins in the text", () => {
     const text = "a: 1\n---\nb: 2\n--- c\n";
-    for (const { body, offset } of splitDocuments(text)) {
-      assert.equal(text.slice(offset, offset + body.length), body);
-    }
+    for (const { body, offset } of splitDocuments(text)) assert.equal(text.slice(offset, offset + body.length), body);
   });
 
   test("a stream with directives is one part", () => {

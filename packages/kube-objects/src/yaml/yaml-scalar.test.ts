@@ -78,6 +78,7 @@ const styles: Readonly<Record<ReturnType<typeof scalarStyle>, readonly string[]>
       "1:30:00.5",
     ],
     ...["2024-01-01", "2024-1-1", "2024-01-01T00:00:00Z", "2024-01-01 00:00:00"],
+    ...["\x85", "a\u2028", "\u2029a", "a\x85b", "a\u2028 b", "a\u2029#b", "yes\x85", "a\u2028b\nc", "a\n\u2029"],
     ...["a\tb", "a\0", "a\u007f", "😀", "\ufeffa", "a\rb", "a \nb", "a\nb "],
   ],
   literal: ["a\nb", "a\n", "\n", "a\n\nb", " a\nb"],

@@ -25,6 +25,8 @@ function isNumber(text: string): boolean {
 
 /** What the writer does not show as it is: control characters and everything beyond U+FFFF. */
 const unprintable = /[^\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
+/** Line breaks of YAML 1.1, and not of 1.2: as they are, a reader may fold them, and what follows them would be another line. */
+const otherBreaks = /[\x85\u2028\u2029]/;
 /** What stands for something else inside double quotes. */
 const escaped = new RegExp(`${unprintable.source}|[\\n\\r"\\\\\\x85\\u2028\\u2029]`, "gu");
 /** What would mean something at the beginning of a text, or in the middle of it. */
@@ -33,7 +35,8 @@ const indicator = /^(?:[#,[\]{}&*!|>'"%@`]|[-?:](?=\s|$)|---|\.\.\.)|:(?=\s|$)|\
 /** The style of a text. */
 export function scalarStyle(text: string): ScalarStyle {
   const hasLines = text.includes("\n");
-  if (unprintable.test(text) || text.includes("\r") || text.includes(" \n")) return "double";
+  if (unprintable.test(text) || otherBreaks.test(text)) return "double";
+  if (text.includes("\r") || text.includes(" \n")) return "double";
   if (hasLines) return text.endsWith(" ") ? "double" : "literal";
   if (words.has(text) || isNumber(text)) return "double";
   return indicator.test(text) || text.startsWith(" ") || text.endsWith(" ") ? "single" : "plain";

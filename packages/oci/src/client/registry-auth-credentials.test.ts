@@ -28,7 +28,7 @@ test("the longest key that is a prefix of the image counts", () => {
   assert.equal(find("other.example.org/f")?.identityToken, "refresh");
 });
 
-test("several secrets are asked in order", async () => {
+test("several secrets are tried in order", async () => {
   const other = JSON.stringify({
     auths: { "registry.example.org": { username: "second" }, "b.example": { username: "b" } },
   });

@@ -46,7 +46,7 @@ for (const { why, challenge, credentials, says } of refused) {
     const { host } = await serveHttp(t, challenging(challenge));
     await assert.rejects(
       status(host, credentials),
-      (error: Error) => isOciError(error, "unauthorized") && says.test(error.message),
+      (error: Error) => isOciError(error, "UNAUTHORIZED") && says.test(error.message),
     );
   });
 }
@@ -141,7 +141,7 @@ test("a registry with TLS cannot have passwords sent without it", async () => {
   await assert.rejects(
     send({ method: "GET", url }, scope),
     (error: Error) =>
-      isOciError(error, "unauthorized") && /tokens\.example\.org\/token, which is not HTTPS/.test(error.message),
+      isOciError(error, "UNAUTHORIZED") && /tokens\.example\.org\/token, which is not HTTPS/.test(error.message),
   );
-  assert.deepEqual(asked, ["registry.example.org"], "the token server hears nothing");
+  assert.deepEqual(asked, ["registry.example.org"], "the token server gets no request");
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { createErrorBrand } from "@purlin/kube-objects/errors";
+import { createErrorBrand } from "@purlin/base";
 import { OciError } from "../content/oci-error.ts";
 import { type RegistryRequest, type RegistryResponse, type RegistrySend, readBody } from "./registry-http.ts";
 
@@ -61,10 +61,10 @@ async function answer(challenges: readonly AuthChallenge[], asked: Asked): Promi
   if (bearer !== undefined) return fetchToken(bearer, asked);
   const { host } = asked.request.url;
   if (!challenges.some(({ scheme }) => scheme === "basic")) {
-    throw new OciError("unauthorized", `${host} requires an unsupported authentication scheme`);
+    throw new OciError("UNAUTHORIZED", `${host} requires an unsupported authentication scheme`);
   }
   if (asked.credentials?.username === undefined) {
-    throw new OciError("unauthorized", `${host} requires a user name and password; create a pull secret for it`);
+    throw new OciError("UNAUTHORIZED", `${host} requires a user name and password; create a pull secret for it`);
   }
   return { header: basic(asked.credentials), expires: Number.POSITIVE_INFINITY };
 }
@@ -77,11 +77,11 @@ async function fetchToken(challenge: AuthChallenge, asked: Asked): Promise<Token
   const { realm, service } = challenge.parameters;
   const { scope, request, credentials, send, now } = asked;
   if (realm === undefined || !URL.canParse(realm)) {
-    throw new OciError("unauthorized", `${request.url.host} sent no valid token server address`);
+    throw new OciError("UNAUTHORIZED", `${request.url.host} sent no valid token server address`);
   }
   // Redirects to plain text are not followed either: what is secret on one way is secret on the other.
   if (request.url.protocol === "https:" && new URL(realm).protocol !== "https:") {
-    throw new OciError("unauthorized", `${request.url.host} uses the token server ${realm}, which is not HTTPS`);
+    throw new OciError("UNAUTHORIZED", `${request.url.host} uses the token server ${realm}, which is not HTTPS`);
   }
   const parameters = new URLSearchParams({ scope: `repository:${scope.repository}:${scope.actions}` });
   if (service !== undefined) parameters.set("service", service);
@@ -89,7 +89,7 @@ async function fetchToken(challenge: AuthChallenge, asked: Asked): Promise<Token
   if (response.status !== 200) {
     response.body.destroy();
     throw new OciError(
-      "unauthorized",
+      "UNAUTHORIZED",
       `the token server ${new URL(realm).host} answers ${response.status} for ${scope.repository}` +
         (credentials === undefined ? "; create a pull secret for the registry" : "; check the pull secret"),
     );
@@ -121,11 +121,11 @@ function tokenOf(body: Buffer, host: string, now: () => number): Token {
   try {
     answered = JSON.parse(body.toString("utf8")) as typeof answered;
   } catch (cause) {
-    throw new OciError("unauthorized", `the token server ${host} returned invalid JSON`, { cause });
+    throw new OciError("UNAUTHORIZED", `the token server ${host} returned invalid JSON`, { cause });
   }
   const text = answered.token ?? answered.access_token;
   if (typeof text !== "string" || text === "") {
-    throw new OciError("unauthorized", `the token server ${host} returned no token`);
+    throw new OciError("UNAUTHORIZED", `the token server ${host} returned no token`);
   }
   const seconds = typeof answered.expires_in === "number" ? answered.expires_in : defaultTokenSeconds;
   // Half the time it has left: a clock that is off must not make a request fail.

@@ -38,11 +38,11 @@ test("a registry that wants a password gets it, and only after it asked", async 
   assert.deepEqual(manifests, ["anonymous", "Basic", "Basic"], "the second time it is sent at once");
   await rejects(
     client().manifest(reference),
-    "unauthorized",
+    "UNAUTHORIZED",
     /requires a user name and password; create a pull secret/,
   );
   const wrong = client({ credentials: () => ({ username: "me", password: "wrong" }) });
-  await rejects(wrong.manifest(reference), "unauthorized", /answers 401; check the pull secret/);
+  await rejects(wrong.manifest(reference), "UNAUTHORIZED", /answers 401; check the pull secret/);
 });
 
 test("a token is fetched from where the registry says, kept, and fetched again when it ran out", async (t) => {
@@ -71,6 +71,31 @@ test("a token is fetched from where the registry says, kept, and fetched again w
     `GET /token?scope=repository%3Aacme%2Ff%3Apull&service=the+registry Basic ${Buffer.from("me:secret").toString("base64")}`,
   );
   assert.ok(asked.at(-1)?.endsWith("Bearer t2"));
+});
+
+test("tokens of the last thousand repositories are kept", async (t) => {
+  const issued: string[] = [];
+  const tokens = await serveHttp(t, (request, response) => {
+    issued.push(new URL(request.url ?? "", "http://tokens").searchParams.get("scope") ?? "");
+    response.end(JSON.stringify({ token: "t" }));
+  });
+  const { host } = await serveHttp(t, (request, response) => {
+    if (request.headers.authorization === "Bearer t") return sendManifest(request, response);
+    response.writeHead(401, { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` }).end();
+  });
+  const reader = client();
+  const read = (at: number) => reader.manifest(parseReference(`${host}/acme/f${at}:v1`));
+  for (let at = 0; at < 1000; at++) await read(at);
+  assert.equal(issued.length, 1000);
+  await read(0);
+  assert.equal(issued.length, 1000, "the first of a thousand is still known");
+  await read(1000);
+  await read(1000);
+  await read(1);
+  assert.deepEqual(issued.slice(1000), ["repository:acme/f1000:pull"], "the others are known");
+  await read(0);
+  assert.equal(issued.at(-1), "repository:acme/f0:pull", "the oldest made room");
+  assert.equal(issued.length, 1002);
 });
 
 test("a refresh token is exchanged by POST", async (t) => {
@@ -106,7 +131,7 @@ test("too many redirects fail", async (t) => {
   const { host } = await serveHttp(t, (request, response) => {
     response.writeHead(302, { location: request.url ?? "/" }).end();
   });
-  await rejects(client().manifest(parseReference(`${host}/f:v1`)), "refused", /redirects more than 5 times/);
+  await rejects(client().manifest(parseReference(`${host}/f:v1`)), "REFUSED", /redirects more than 5 times/);
 });
 
 test("transient errors are retried a limited number of times", async (t) => {
@@ -123,12 +148,12 @@ test("transient errors are retried a limited number of times", async (t) => {
   await patient.manifest(parseReference(`${host}/f:v1`));
   assert.equal(pauses[1], 7000);
   failures = 1000;
-  await rejects(patient.manifest(parseReference(`${host}/f:v1`)), "refused", /answers 429/);
+  await rejects(patient.manifest(parseReference(`${host}/f:v1`)), "REFUSED", /answers 429/);
   assert.equal(pauses.length, 2 + 3);
 });
 
 test("an unreachable registry", async () => {
-  await rejects(client().manifest(parseReference("127.0.0.1:1/f:v1")), "unreachable", /cannot reach 127\.0\.0\.1:1/);
+  await rejects(client().manifest(parseReference("127.0.0.1:1/f:v1")), "UNREACHABLE", /cannot reach 127\.0\.0\.1:1/);
 });
 
 test("the error of a registry that hangs names the host, the request and advice", async (t) => {
@@ -149,14 +174,14 @@ test("the error of a registry that hangs names the host, the request and advice"
   const hanging = client({ connectTimeoutMs: 3_000, idleTimeoutMs: 200 });
   await rejects(
     hanging.resolve(parseReference(`${host}/acme/f:v1`)),
-    "unreachable",
+    "UNREACHABLE",
     new RegExp(`^cannot reach ${host}: TLS handshake timed out after 3s \\(GET /v2/\\); ${advice}$`),
   );
   assert.equal(sockets.length, 1, "it is asked once: it would not do better in plain text");
   speaksPlain = true;
   await rejects(
     hanging.resolve(parseReference(`${host}/acme/f:v1`)),
-    "unreachable",
+    "UNREACHABLE",
     new RegExp(`^cannot reach ${host}: no response for 0.2s \\(HEAD /v2/acme/f/manifests/v1\\); ${advice}$`),
   );
 });
@@ -188,31 +213,31 @@ test("a blob whose transfer breaks is continued where it broke", async (t) => {
 test("a manifest that is not what was asked for is refused", async (t) => {
   const { host } = await serveHttp(t, sendManifest);
   const reference = parseReference(`${host}/f@${digestOf("another")}`);
-  await rejects(client().manifest(reference), "digest-mismatch", /digest mismatch: got sha256:/);
+  await rejects(client().manifest(reference), "DIGEST_MISMATCH", /digest mismatch: got sha256:/);
 });
 
 test("manifests that cannot be used say so", async (t) => {
   const part = { mediaType: "x", digest: digestOf("x"), size: 1 };
   const rows: { body: string; problem: RegExp; code: OciErrorCode }[] = [
-    { body: "<html>", problem: /is not JSON/, code: "not-an-image" },
-    { body: "[]", problem: /is not an image manifest of schema version 2/, code: "not-an-image" },
+    { body: "<html>", problem: /is not JSON/, code: "NOT_AN_IMAGE" },
+    { body: "[]", problem: /is not an image manifest of schema version 2/, code: "NOT_AN_IMAGE" },
     {
       body: JSON.stringify({ schemaVersion: 1 }),
       problem: /is not an image manifest of schema version 2/,
-      code: "not-an-image",
+      code: "NOT_AN_IMAGE",
     },
-    { body: JSON.stringify({ schemaVersion: 2, config: part }), problem: /layers is not a list/, code: "not-an-image" },
+    { body: JSON.stringify({ schemaVersion: 2, config: part }), problem: /layers is not a list/, code: "NOT_AN_IMAGE" },
     {
       body: JSON.stringify({ schemaVersion: 2, config: part, layers: [{ ...part, digest: "md5:1" }] }),
       problem: /layers\[0\] has no media type or no sha256 digest/,
-      code: "not-an-image",
+      code: "NOT_AN_IMAGE",
     },
     {
       body: JSON.stringify({ schemaVersion: 2, config: { ...part, size: -1 }, layers: [] }),
       problem: /config has no size/,
-      code: "not-an-image",
+      code: "NOT_AN_IMAGE",
     },
-    { body: `"${"x".repeat(5_000_000)}"`, problem: /larger than/, code: "too-large" },
+    { body: `"${"x".repeat(5_000_000)}"`, problem: /larger than/, code: "TOO_LARGE" },
   ];
   let body = "";
   const { host } = await serveHttp(t, (_, response) => void response.end(body));

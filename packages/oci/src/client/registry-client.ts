@@ -41,7 +41,7 @@ type RegistrySchemes = (registry: string, signal?: AbortSignal) => Promise<strin
 /** What a registry client is made of. */
 export interface RegistryClientOptions extends RegistryHttpOptions {
   readonly credentials?: CredentialsFor | undefined;
-  /** Registries that may be spoken to without TLS, beside those on loopback. */
+  /** Registries that may be contacted without TLS, beside those on loopback. */
   readonly insecureRegistries?: readonly string[] | undefined;
   /** Why a registry must not be asked for anything; undefined where it may. */
   readonly refuses?: ((registry: string) => string | undefined) | undefined;
@@ -56,7 +56,7 @@ export interface FetchedManifest {
   readonly manifest: Manifest;
 }
 
-/** What is asked of a call. */
+/** The options of a call. */
 export interface RegistryCall {
   readonly signal?: AbortSignal | undefined;
 }
@@ -87,7 +87,7 @@ export interface RegistryClient {
   ): Promise<string>;
 }
 
-/** The number of repositories whose tokens are kept: objects may name any number of them. */
+/** The number of repositories whose tokens are kept, and of registries whose scheme is known: objects may name any number of them. */
 const mostSources = 1000;
 
 /** Makes a client. */
@@ -103,14 +103,13 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
     if (known !== undefined) return known;
     const made = createAuthorizedSend(send, () => credentials?.(source), now);
     senders.set(source, made);
-    const [oldest] = senders.keys();
-    if (senders.size > mostSources && oldest !== undefined) senders.delete(oldest);
+    dropOldest(senders);
     return made;
   }
 
   async function ask(reference: ImageReference, path: string, request: Asked): Promise<RegistryResponse> {
     const reason = refuses?.(reference.registry);
-    if (reason !== undefined) throw new OciError("refused", reason);
+    if (reason !== undefined) throw new OciError("REFUSED", reason);
     const base = await schemes(reference.registry, request.signal);
     const url = path.startsWith("http") ? new URL(path) : new URL(`/v2/${reference.repository}/${path}`, base);
     const { actions = "pull", ...rest } = request;
@@ -132,7 +131,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
     const bytes = await readBody(response.body, maxManifestBytes);
     const digest = digestOf(bytes);
     if (reference.digest !== undefined && digest !== reference.digest) {
-      throw new OciError("digest-mismatch", `${name}: digest mismatch: got ${digest}`);
+      throw new OciError("DIGEST_MISMATCH", `${name}: digest mismatch: got ${digest}`);
     }
     const parsed = parseManifest(bytes, response.headers["content-type"] ?? "", name);
     const { mediaType } = parsed.kind === "image" ? parsed.image : parsed.index;
@@ -167,7 +166,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
     },
     tags: (reference, { signal } = {}) => transfer(reference, () => listTags(ask, reference, signal), signal),
     pushBlob(reference, { descriptor, open }, { signal } = {}) {
-      // A broken upload is not resumed, because the registry does not say how much of it arrived: each attempt starts anew.
+      // A broken upload is not resumed, because the registry does not say how much of it arrived: each attempt starts again.
       return transfer(reference, () => uploadBlob(ask, reference, { descriptor, open, signal }), signal);
     },
     async pushManifest(reference, { bytes, mediaType }, { signal } = {}) {
@@ -211,16 +210,22 @@ export function createSchemes(send: RegistrySend, insecure: readonly string[]): 
     if (!insecure.includes(registry) && !isLoopback(registry)) return `https://${registry}`;
     const asked = known.get(registry) ?? probe(registry, signal);
     known.set(registry, asked);
+    dropOldest(known);
     return asked.catch((error: unknown) => {
       // An unreachable registry is probed again.
       known.delete(registry);
-      if (isOciError(error, "unreachable")) throw error;
+      if (isOciError(error, "UNREACHABLE")) throw error;
       return `http://${registry}`;
     });
   };
 }
 
-/** A server that does not speak TLS answers garbage, or hangs up. */
+function dropOldest(kept: Map<string, unknown>): void {
+  const [oldest] = kept.keys();
+  if (kept.size > mostSources && oldest !== undefined) kept.delete(oldest);
+}
+
+/** A server without TLS sends invalid records, or closes the connection. */
 function isNotTls(error: unknown): boolean {
   const { code = "" } = error as NodeJS.ErrnoException;
   return code === "EPROTO" || code === "ECONNRESET" || code.startsWith("ERR_SSL");

@@ -109,7 +109,7 @@ test("a body is read up to a limit", async () => {
   const body = (): Readable => Readable.from([Buffer.from("hello "), Buffer.from("world")]);
   assert.equal((await readBody(body(), 11)).toString(), "hello world");
   const read = body();
-  await assert.rejects(readBody(read, 10), (error) => isOciError(error, "too-large"));
+  await assert.rejects(readBody(read, 10), (error) => isOciError(error, "TOO_LARGE"));
   assert.ok(read.destroyed);
 });
 
@@ -154,7 +154,7 @@ async function serveHttps(t: TestContext): Promise<HttpsScript> {
 
 const limits = { connectTimeoutMs: 10_000, idleTimeoutMs: 30_000 };
 
-/** A server that takes connections and says nothing. */
+/** A server that accepts connections and sends nothing. */
 async function silentServer(t: TestContext): Promise<string> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket.on("error", () => {})));

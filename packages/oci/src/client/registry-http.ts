@@ -11,7 +11,7 @@ export interface RegistryRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Bytes, or something that opens them anew for each attempt. */
+  /** Bytes, or something that opens them again for each attempt. */
   readonly body?: Uint8Array | (() => Readable) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -54,7 +54,7 @@ export function createRegistryHttp({ ca, ...rest }: RegistryHttpOptions = {}): R
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead || !redirects.has(response.status) || location === undefined) return response;
     response.body.destroy();
-    if (hops === 0) throw new OciError("refused", `${request.url.host} redirects more than ${maxRedirects} times`);
+    if (hops === 0) throw new OciError("REFUSED", `${request.url.host} redirects more than ${maxRedirects} times`);
     return send(redirected(request, new URL(location, request.url)), hops - 1);
   }
   return (request) => send(request, maxRedirects);
@@ -62,7 +62,7 @@ export function createRegistryHttp({ ca, ...rest }: RegistryHttpOptions = {}): R
 
 function redirected(request: RegistryRequest, url: URL): RegistryRequest {
   if (request.url.protocol === "https:" && url.protocol !== "https:") {
-    throw new OciError("refused", `${request.url.host} redirects from HTTPS to ${url.protocol}//${url.host}`);
+    throw new OciError("REFUSED", `${request.url.host} redirects from HTTPS to ${url.protocol}//${url.host}`);
   }
   if (url.origin === request.url.origin) return { ...request, url };
   const headers = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== "authorization");
@@ -120,7 +120,7 @@ export async function readBody(body: Readable, maxBytes: number): Promise<Buffer
     size += chunk.length;
     if (size > maxBytes) {
       body.destroy();
-      throw new OciError("too-large", `the response is larger than ${maxBytes} bytes`);
+      throw new OciError("TOO_LARGE", `the response is larger than ${maxBytes} bytes`);
     }
     chunks.push(chunk);
   }
@@ -130,15 +130,15 @@ export async function readBody(body: Readable, maxBytes: number): Promise<Buffer
 const maxErrorBytes = 64 * 1024;
 
 const meaning: Readonly<Record<number, { readonly code: OciErrorCode; readonly advice: string }>> = {
-  401: { code: "unauthorized", advice: "check the pull secret" },
-  403: { code: "unauthorized", advice: "check what the pull secret's user may do" },
-  404: { code: "not-found", advice: "check registry, repository and tag" },
+  401: { code: "UNAUTHORIZED", advice: "check the pull secret" },
+  403: { code: "UNAUTHORIZED", advice: "check what the pull secret's user may do" },
+  404: { code: "NOT_FOUND", advice: "check registry, repository and tag" },
 };
 
 /** The error for an answer that is not what was asked for. */
 export async function refusal(response: RegistryResponse, name: string, what: "read" | "write"): Promise<OciError> {
   const said = await reasonOf(response);
-  const { code = "refused", advice } = meaning[response.status] ?? {};
+  const { code = "REFUSED", advice } = meaning[response.status] ?? {};
   const text = `cannot ${what} ${name}: ${response.url.host} answers ${response.status}${said && ` (${said})`}`;
   return new OciError(code, advice === undefined ? text : `${text}; ${advice}`);
 }

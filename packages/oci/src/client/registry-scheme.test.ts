@@ -48,7 +48,7 @@ const rows: {
   { why: "HTTPS everywhere, without asking", registry: "r.example.org", base: "https", asked: 0 },
   { why: "loopback with TLS", registry: "127.0.0.1:1", answers: [200], base: "https", asked: 1 },
   { why: "any answer is TLS", registry: "127.0.0.1:1", answers: [401], base: "https", asked: 1 },
-  { why: "loopback that speaks no TLS", registry: "127.0.0.1:1", answers: [failing("EPROTO")], base: "http", asked: 1 },
+  { why: "loopback without TLS", registry: "127.0.0.1:1", answers: [failing("EPROTO")], base: "http", asked: 1 },
   { why: "or hangs up", registry: "127.0.0.1:1", answers: [failing("ECONNRESET")], base: "http", asked: 1 },
   {
     why: "or answers in plain text",
@@ -88,13 +88,24 @@ test("the scheme of a registry is remembered; a failed probe is repeated", async
   assert.equal(made.asked.length, 2);
 });
 
+test("the schemes of the last thousand registries are remembered", async () => {
+  const made = sending();
+  const schemes = createSchemes(made.send, []);
+  for (let at = 0; at <= 1000; at++) await schemes(`r${at}.localhost:5000`);
+  assert.equal(made.asked.length, 1001);
+  await schemes("r1.localhost:5000");
+  assert.equal(made.asked.length, 1001);
+  await schemes("r0.localhost:5000");
+  assert.equal(made.asked.length, 1002, "the oldest made room");
+});
+
 test("a registry that hangs is reported at once and probed again next time", async () => {
   const hanging = Object.assign(new Error("TLS handshake timed out after 10s"), { code: "ETIMEDOUT" });
   const made = sending(hanging, hanging, failing("EPROTO"));
   const schemes = createSchemes(made.send, ["r.local:5000"]);
   for (const registry of ["127.0.0.1:1", "r.local:5000"]) {
     await assert.rejects(schemes(registry), (error: Error) => {
-      assert.ok(isOciError(error, "unreachable"));
+      assert.ok(isOciError(error, "UNREACHABLE"));
       assert.match(
         error.message,
         new RegExp(`^cannot reach ${registry}: TLS handshake timed out after 10s \\(GET /v2/\\); check`),

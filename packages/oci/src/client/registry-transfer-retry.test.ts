@@ -56,7 +56,7 @@ const rows: {
     calls: 4,
     outcome: /: ECONNREFUSED \(GET/,
   },
-  { why: "what we refuse ourselves is final", answers: [new OciError("refused", "no")], calls: 1, outcome: /^no$/ },
+  { why: "what we refuse ourselves is final", answers: [new OciError("REFUSED", "no")], calls: 1, outcome: /^no$/ },
   {
     why: "the bytes of an upload are not sent twice",
     answers: [broken],
@@ -77,7 +77,7 @@ for (const { why, answers, calls, outcome, body = false } of rows) {
   });
 }
 
-/** Each attempt takes so many seconds; a pass has sixty. */
+/** Each attempt takes this many seconds; a pass has sixty. */
 const slow: { why: string; seconds: number; answer: RegistryResponse | Error; calls: number; total: number }[] = [
   { why: "connections that are not made", seconds: 10, answer: broken, calls: 3, total: 30 },
   { why: "an answer that does not come", seconds: 30, answer: broken, calls: 1, total: 30 },
@@ -158,11 +158,11 @@ const transfers: { why: string; errors: unknown[]; progress?: number[]; runs: nu
     runs: 6,
     says: /lost/,
   },
-  { why: "one whose bytes are wrong", errors: [new OciError("digest-mismatch", "wrong")], runs: 1, says: /^wrong$/ },
+  { why: "one whose bytes are wrong", errors: [new OciError("DIGEST_MISMATCH", "wrong")], runs: 1, says: /^wrong$/ },
   { why: "a full disk", errors: [Object.assign(new Error("ENOSPC"), { code: "ENOSPC" })], runs: 1, says: /^ENOSPC$/ },
   {
     why: "an answer that is short of bytes",
-    errors: Array(9).fill(new OciError("unreachable", "short")),
+    errors: Array(9).fill(new OciError("UNREACHABLE", "short")),
     runs: 4,
     says: /^short$/,
   },
@@ -191,7 +191,7 @@ const stuck: { why: string; error: Error; seconds: number; grows?: boolean; runs
   { why: "one that got no answer in all its tries is not begun again", error: silence, seconds: 1, runs: 1 },
   { why: "but an upload, which was sent once, is", error: upload, seconds: 1, runs: 4 },
   { why: "one that broke late may have got far, and is tried once more", error: broken, seconds: 30, runs: 2 },
-  { why: "one that gets further goes on, however long it takes", error: broken, seconds: 300, grows: true, runs: 10 },
+  { why: "one that gets further continues, however long it takes", error: broken, seconds: 300, grows: true, runs: 10 },
 ];
 for (const { why, error, seconds, grows = false, runs } of stuck) {
   test(`transferring slowly: ${why}`, async () => {
@@ -211,6 +211,6 @@ for (const { why, error, seconds, grows = false, runs } of stuck) {
 test("a lost connection is an unreachable error", async () => {
   const run = (): Promise<never> => Promise.reject(broken);
   await assert.rejects(retryTransfer(run, { registry, pause: async () => {} }), (error) =>
-    isOciError(error, "unreachable"),
+    isOciError(error, "UNREACHABLE"),
   );
 });

@@ -54,19 +54,19 @@ const refusals: { status: number; body: string; code: OciErrorCode; says: RegExp
   {
     status: 401,
     body: "",
-    code: "unauthorized",
+    code: "UNAUTHORIZED",
     says: /cannot read .*: blob sha256:\w+: 127\.0\.0\.1:\d+ answers 401; check the pull secret$/,
   },
   {
     status: 403,
     body: '{"errors": [{"code": "DENIED", "message": "not\\nfor you"}]}',
-    code: "unauthorized",
+    code: "UNAUTHORIZED",
     says: /answers 403 \(DENIED: not for you\); check what the pull secret's user may do$/,
   },
-  { status: 404, body: '{"errors": []}', code: "not-found", says: /answers 404; check registry, repository and tag$/ },
-  { status: 418, body: "<html>", code: "refused", says: /answers 418$/ },
-  { status: 400, body: `{"errors": [{"message": "${"x".repeat(1000)}"}]}`, code: "refused", says: /\(x{300}\)$/ },
-  { status: 400, body: "x".repeat(200_000), code: "refused", says: /answers 400$/ },
+  { status: 404, body: '{"errors": []}', code: "NOT_FOUND", says: /answers 404; check registry, repository and tag$/ },
+  { status: 418, body: "<html>", code: "REFUSED", says: /answers 418$/ },
+  { status: 400, body: `{"errors": [{"message": "${"x".repeat(1000)}"}]}`, code: "REFUSED", says: /\(x{300}\)$/ },
+  { status: 400, body: "x".repeat(200_000), code: "REFUSED", says: /answers 400$/ },
 ];
 for (const { status, body, code, says } of refusals) {
   test(`a ${status} response is reported: ${says.source.slice(0, 40)}`, async (t) => {
@@ -136,7 +136,7 @@ test("lists of tags are not read without end, however few pages they have", asyn
   });
   await assert.rejects(
     listTags(ask, reference, undefined),
-    fails("too-large", /the response is larger than \d+ bytes/),
+    fails("TOO_LARGE", /the response is larger than \d+ bytes/),
   );
   assert.equal(asked.length, 4);
 });
@@ -180,12 +180,12 @@ const uploads: { why: string; answers: Parameters<typeof uploading>[1]; code: Oc
   {
     why: "that may not be started",
     answers: { post: 401 },
-    code: "unauthorized",
+    code: "UNAUTHORIZED",
     says: /cannot write .*: blob sha256:.* answers 401/,
   },
-  { why: "that begins nowhere", answers: { location: "" }, code: "refused", says: /answers 202/ },
-  { why: "that is refused at its end", answers: { put: 400 }, code: "refused", says: /answers 400/ },
-  { why: "that may be tried again", answers: { put: 503 }, code: "unreachable", says: /answers 503/ },
+  { why: "that begins nowhere", answers: { location: "" }, code: "REFUSED", says: /answers 202/ },
+  { why: "that is refused at its end", answers: { put: 400 }, code: "REFUSED", says: /answers 400/ },
+  { why: "that may be tried again", answers: { put: 503 }, code: "UNREACHABLE", says: /answers 503/ },
 ];
 for (const { why, answers, code, says } of uploads) {
   test(`an upload ${why}`, async (t) => {
@@ -194,7 +194,7 @@ for (const { why, answers, code, says } of uploads) {
   });
 }
 
-test("an upload that begins with TLS does not go on without", async () => {
+test("an upload that begins with TLS does not continue without", async () => {
   const sent: string[] = [];
   const secure: Ask = async (_, path, { method }) => {
     sent.push(`${method} ${path}`);
@@ -205,6 +205,6 @@ test("an upload that begins with TLS does not go on without", async () => {
   };
   const reference = parseReference("r.example.org/acme/f:v1");
   const says = /^r\.example\.org takes uploads at http:\/\/r\.example\.org, not by HTTPS$/;
-  await assert.rejects(uploadBlob(secure, reference, upload), fails("refused", says));
+  await assert.rejects(uploadBlob(secure, reference, upload), fails("REFUSED", says));
   assert.deepEqual(sent, [`HEAD blobs/${descriptor.digest}`, "POST blobs/uploads/"]);
 });

@@ -7,7 +7,7 @@ import { isOciError, OciError } from "../content/oci-error.ts";
 import type { RegistryScope } from "./registry-auth.ts";
 import { type RegistryRequest, type RegistryResponse, type RegistrySend, readBody, refusal } from "./registry-http.ts";
 
-/** What a registry is asked. */
+/** A request to a registry. */
 export interface Asked {
   readonly method: "GET" | "HEAD" | "POST" | "PUT";
   readonly headers?: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export async function listTags(
   let next: string | undefined = "tags/list";
   for (let page = 0; next !== undefined; page++) {
     if (page === maxTagPages)
-      throw new OciError("too-large", `${sourceOf(reference)} has more than ${maxTagPages} pages of tags`);
+      throw new OciError("TOO_LARGE", `${sourceOf(reference)} has more than ${maxTagPages} pages of tags`);
     const response: RegistryResponse = await ask(reference, next, { method: "GET", signal });
     if (response.status !== 200) throw await refusal(response, sourceOf(reference), "read");
     const body = await readBody(response.body, bytesLeft);
@@ -64,7 +64,7 @@ function tagsOf(body: Buffer, source: string): string[] {
     const { tags } = JSON.parse(body.toString("utf8")) as { tags?: unknown };
     return Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === "string") : [];
   } catch (cause) {
-    throw new OciError("refused", `the tag list of ${source} is not valid JSON`, { cause });
+    throw new OciError("REFUSED", `the tag list of ${source} is not valid JSON`, { cause });
   }
 }
 
@@ -72,7 +72,7 @@ function tagsOf(body: Buffer, source: string): string[] {
 function nextPage(link: string, from: URL): string {
   const next = new URL(link, from);
   if (next.origin === from.origin) return next.href;
-  throw new OciError("refused", `${from.host} continues its list of tags at another host, ${next.host}`);
+  throw new OciError("REFUSED", `${from.host} continues its list of tags at another host, ${next.host}`);
 }
 
 /** What to upload. */
@@ -101,7 +101,7 @@ export async function uploadBlob(ask: Ask, reference: ImageReference, upload: Up
   });
   if (isPassing(done.status)) {
     done.body.destroy();
-    throw new OciError("unreachable", `cannot write ${name}: ${target.host} answers ${done.status}`);
+    throw new OciError("UNREACHABLE", `cannot write ${name}: ${target.host} answers ${done.status}`);
   }
   if (done.status !== 201) throw await refusal(done, name, "write");
   done.body.resume();
@@ -121,7 +121,7 @@ async function startUpload(
   // As with redirects: what is secret on one way is secret on the other.
   if (started.url.protocol !== "https:" || target.protocol === "https:") return target;
   throw new OciError(
-    "refused",
+    "REFUSED",
     `${started.url.host} takes uploads at ${target.protocol}//${target.host}, not by HTTPS`,
   );
 }
@@ -181,7 +181,7 @@ export function unreachable({ method, url, body }: RegistryRequest, cause: unkno
   const { code, message } = cause as NodeJS.ErrnoException;
   const why = `${message || code || "unknown error"} (${method} ${url.pathname})`;
   const advice = "check the registry's name, that it is running, and the network";
-  const error = new OciError("unreachable", `cannot reach ${url.host}: ${why}; ${advice}`, { cause });
+  const error = new OciError("UNREACHABLE", `cannot reach ${url.host}: ${why}; ${advice}`, { cause });
   // An upload is sent once: only its caller can restart it.
   if (typeof body !== "function") final.add(error);
   return error;
@@ -222,10 +222,10 @@ export async function retryTransfer<T>(run: () => Promise<T>, options: TransferO
       // Not since the start: progress is known only when it continues.
       stuckSince ??= now();
       const error = isBrokenLine(cause)
-        ? new OciError("unreachable", `connection to ${registry} lost: ${cause.message}`, { cause })
+        ? new OciError("UNREACHABLE", `connection to ${registry} lost: ${cause.message}`, { cause })
         : cause;
       const isLast = attempt === attempts || now() - stuckSince >= tryingMs;
-      if (!isOciError(error, "unreachable") || isLast) throw error;
+      if (!isOciError(error, "UNREACHABLE") || isLast) throw error;
       await pause(pauseAfter(attempt, undefined), signal);
     }
   }

@@ -108,7 +108,7 @@ test("the least recently used go first, and what is kept stays", async (t) => {
     await utimes(store.pathOf(digestOf(bytes)), then, then);
   }
   const [oldest, kept, used, newest] = blobs.map((bytes) => digestOf(bytes)) as [string, string, string, string];
-  assert.equal(await store.has(oldest), true, "asked for just now, so not the oldest any more");
+  assert.equal(await store.has(oldest), true, "requested just now, so no longer the oldest");
   assert.equal(await store.collect({ keep: new Set([kept]), maxBytes: 250 }), 200);
   const left = await Promise.all([oldest, kept, used, newest].map((digest) => store.has(digest)));
   assert.deepEqual(left, [true, true, false, false]);

@@ -113,7 +113,7 @@ export async function openContentStore(directory: string): Promise<ContentStore>
 }
 
 function checkedHex(digest: string): string {
-  if (!isDigest(digest)) throw new OciError("not-an-image", `${JSON.stringify(digest)} is not a sha256 digest`);
+  if (!isDigest(digest)) throw new OciError("NOT_AN_IMAGE", `${JSON.stringify(digest)} is not a sha256 digest`);
   return hexOf(digest);
 }
 
@@ -158,7 +158,7 @@ async function append(
     if (at > size) {
       bytes.destroy();
       await file.truncate(0);
-      throw new OciError("digest-mismatch", `${digest}: received more than the ${size} bytes in its manifest`);
+      throw new OciError("DIGEST_MISMATCH", `${digest}: received more than the ${size} bytes in its manifest`);
     }
     hash.update(chunk);
     await file.appendFile(chunk);
@@ -172,7 +172,7 @@ async function confirm(
 ): Promise<void> {
   if (written < size) {
     throw new OciError(
-      "unreachable",
+      "UNREACHABLE",
       `received only ${written} of ${size} bytes of ${digest}; the next attempt continues from there`,
     );
   }
@@ -180,7 +180,7 @@ async function confirm(
   if (got === digest) return;
   await rm(path, { force: true });
   throw new OciError(
-    "digest-mismatch",
+    "DIGEST_MISMATCH",
     `digest mismatch: want ${digest}, got ${got}; the content was altered by the registry or in transit`,
   );
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createErrorBrand } from "@purlin/kube-objects/errors";
+import { createErrorBrand } from "@purlin/base";
 import { isDigest } from "./manifest.ts";
 
 /** Where an image is: registry, repository, and a tag, a digest or both. */

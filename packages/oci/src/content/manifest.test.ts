@@ -33,7 +33,7 @@ test("image manifests of OCI and Docker are read", () => {
     mediaTypes.dockerManifest,
   );
   assert.ok(read.kind === "image");
-  assert.equal(read.image.mediaType, mediaTypes.dockerManifest, "the header tells where the document does not");
+  assert.equal(read.image.mediaType, mediaTypes.dockerManifest, "the header is used where the document has no type");
   assert.deepEqual([read.image.annotations, read.image.layers[0]?.annotations], [{ a: "b" }, { a: "b" }]);
 });
 
@@ -123,7 +123,7 @@ for (const { why, document, says } of refused) {
   test(`not an image: ${why}`, () => {
     assert.throws(
       () => parse(document),
-      (error: Error) => isOciError(error, "not-an-image") && says.test(error.message),
+      (error: Error) => isOciError(error, "NOT_AN_IMAGE") && says.test(error.message),
     );
   });
 }
@@ -145,7 +145,7 @@ const amd = { os: "linux", architecture: "amd64" };
 const chosen: { why: string; of: ImageIndex; wanted?: typeof amd; at: number }[] = [
   { why: "the one that runs here", of: index(linux("arm64"), linux("amd64")), at: 1 },
   { why: "a single one, whatever it says", of: index(linux("s390x")), at: 0 },
-  { why: "a single one that says nothing", of: index(undefined), at: 0 },
+  { why: "a single one without a platform", of: index(undefined), at: 0 },
   { why: "attestations do not count", of: index({ os: "unknown", architecture: "unknown" }, linux("arm64")), at: 1 },
   {
     why: "the first of several variants",
@@ -161,7 +161,7 @@ for (const { why, of, wanted = amd, at } of chosen) {
 test("an index without the platform names those it has", () => {
   const of = index(linux("arm64"), linux("arm", "v7"), undefined);
   assert.throws(() => selectPlatform(of, amd, "acme/f:v1"), {
-    code: "wrong-platform",
+    code: "WRONG_PLATFORM",
     message:
       "acme/f:v1 has no image for linux/amd64, only for linux/arm64, linux/arm/v7, none; push one for that platform",
   });

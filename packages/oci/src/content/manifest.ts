@@ -68,7 +68,7 @@ export function parseManifest(bytes: Uint8Array, contentType: string, where: str
     return { kind: "index", index: { mediaType: mediaType || mediaTypes.ociIndex, manifests } };
   }
   if (document["schemaVersion"] !== 2) {
-    throw new OciError("not-an-image", `${where} is not an image manifest of schema version 2`);
+    throw new OciError("NOT_AN_IMAGE", `${where} is not an image manifest of schema version 2`);
   }
   return {
     kind: "image",
@@ -86,24 +86,24 @@ function parseDocument(bytes: Uint8Array, where: string): Record<string, unknown
     const document: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     if (typeof document === "object" && document !== null) return document as Record<string, unknown>;
   } catch (cause) {
-    throw new OciError("not-an-image", `${where} is not JSON`, { cause });
+    throw new OciError("NOT_AN_IMAGE", `${where} is not JSON`, { cause });
   }
-  throw new OciError("not-an-image", `${where} is not a JSON object`);
+  throw new OciError("NOT_AN_IMAGE", `${where} is not a JSON object`);
 }
 
 function descriptors(value: unknown, where: string): Descriptor[] {
-  if (!Array.isArray(value)) throw new OciError("not-an-image", `${where} is not a list`);
-  if (value.length > maxEntries) throw new OciError("not-an-image", `${where} has more than ${maxEntries} entries`);
+  if (!Array.isArray(value)) throw new OciError("NOT_AN_IMAGE", `${where} is not a list`);
+  if (value.length > maxEntries) throw new OciError("NOT_AN_IMAGE", `${where} has more than ${maxEntries} entries`);
   return value.map((item, at) => descriptor(item, `${where}[${at}]`));
 }
 
 function descriptor(value: unknown, where: string): Descriptor {
   const { mediaType, digest, size, annotations, platform } = (value ?? {}) as Record<string, unknown>;
   if (typeof mediaType !== "string" || typeof digest !== "string" || !isDigest(digest)) {
-    throw new OciError("not-an-image", `${where} has no media type or no sha256 digest`);
+    throw new OciError("NOT_AN_IMAGE", `${where} has no media type or no sha256 digest`);
   }
   if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 0) {
-    throw new OciError("not-an-image", `${where} has no size`);
+    throw new OciError("NOT_AN_IMAGE", `${where} has no size`);
   }
   return { mediaType, digest, size, annotations: textMap(annotations), platform: platformOf(platform) };
 }
@@ -182,7 +182,7 @@ export function selectPlatform(index: ImageIndex, wanted: Platform, where: strin
   if (match !== undefined) return match;
   const offered = images.map(({ platform }) => (platform ? platformText(platform) : "none")).join(", ");
   throw new OciError(
-    "wrong-platform",
+    "WRONG_PLATFORM",
     `${where} has no image for ${platformText(wanted)}, only for ${offered || "nothing"}; push one for that platform`,
   );
 }

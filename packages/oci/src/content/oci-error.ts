@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createErrorBrand } from "@purlin/kube-objects/errors";
+import { createErrorBrand } from "@purlin/base";
 
 /** Why an image could not be had or stored. */
 export type OciErrorCode =
-  | "unreachable"
-  | "unauthorized"
-  | "not-found"
-  | "refused"
-  | "digest-mismatch"
-  | "not-an-image"
-  | "wrong-platform"
-  | "too-large"
-  | "unsafe-layer";
+  | "UNREACHABLE"
+  | "UNAUTHORIZED"
+  | "NOT_FOUND"
+  | "REFUSED"
+  | "DIGEST_MISMATCH"
+  | "NOT_AN_IMAGE"
+  | "WRONG_PLATFORM"
+  | "TOO_LARGE"
+  | "UNSAFE_LAYER";
 
 const brand = createErrorBrand<OciError>("purlin.dev/oci/oci-error");
 

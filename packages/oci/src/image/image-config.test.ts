@@ -67,6 +67,6 @@ test("labels that are not strings become empty", () => {
 test("a configuration that is not JSON is rejected", () => {
   assert.throws(
     () => parseImageConfig(Buffer.from("{"), "acme/f:v1"),
-    (error: Error) => isOciError(error, "not-an-image") && error.message === "acme/f:v1: the configuration is not JSON",
+    (error: Error) => isOciError(error, "NOT_AN_IMAGE") && error.message === "acme/f:v1: the configuration is not JSON",
   );
 });

@@ -66,7 +66,7 @@ function parseJson(bytes: Uint8Array, name: string): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch (cause) {
-    throw new OciError("not-an-image", `${name}: the configuration is not JSON`, { cause });
+    throw new OciError("NOT_AN_IMAGE", `${name}: the configuration is not JSON`, { cause });
   }
 }
 

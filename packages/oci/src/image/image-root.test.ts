@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openContentStore } from "../content/content-store.ts";
 import { type BuiltImage, buildImage } from "../xpkg/build-image.ts";
 import { type ImageRoots, openImageRoots, type RootCollection } from "./image-root.ts";
@@ -45,7 +45,7 @@ function imageOf({ manifest, descriptor }: BuiltImage): Parameters<ImageRoots["r
   return { manifest, manifestDigest: descriptor.digest };
 }
 
-test("an image is unpacked once, also for several who want it at once", async () => {
+test("an image is unpacked once, also for several callers at the same time", async () => {
   using on = await scene();
   const image = imageOf(await on.build("one"));
   const paths = await Promise.all([1, 2, 3].map(() => on.roots.rootOf(image)));
@@ -89,7 +89,7 @@ test("an image that was half removed once can be unpacked, and removed, again", 
   assert.deepEqual(readdirSync(on.directory), []);
 });
 
-test("an image that is being unpacked is not collected, and one that is being collected is unpacked anew", async () => {
+test("an image that is being unpacked is not collected, and one that is being collected is unpacked again", async () => {
   using on = await scene();
   const image = imageOf(await on.build("one"));
   const unpacking = on.roots.rootOf(image);

@@ -67,7 +67,7 @@ for (const { why, links = {}, path, says } of refused) {
     using made = rootWith(links);
     await assert.rejects(
       pathInside(made.root, path),
-      (error: Error) => isOciError(error, "unsafe-layer") && says.test(error.message),
+      (error: Error) => isOciError(error, "UNSAFE_LAYER") && says.test(error.message),
     );
   });
 }
@@ -86,7 +86,7 @@ test("no path leaves the image, whatever its links", async () => {
     fc.asyncProperty(scene, async ({ links, path }) => {
       using made = rootWith(links);
       const found = await pathInside(made.root, path.join("/")).catch((error: unknown) => {
-        assert.ok(isOciError(error, "unsafe-layer"), String(error));
+        assert.ok(isOciError(error, "UNSAFE_LAYER"), String(error));
         return made.root;
       });
       assert.ok(found === made.root || found.startsWith(`${made.root}/`), found);

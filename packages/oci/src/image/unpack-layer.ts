@@ -5,9 +5,10 @@ import { basename, dirname, join, relative } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { type Extract, extract, type Header } from "tar-stream";
+import type { Extract, Header } from "tar-stream";
 import { compressionOf } from "../content/manifest.ts";
 import { OciError } from "../content/oci-error.ts";
+import { createTarReader } from "../content/tar-reader.ts";
 
 /** What unpacking may use up; shared by all layers of an image. */
 export interface UnpackBudget {
@@ -28,7 +29,7 @@ interface LayerSource {
  * setuid bits are left out, and everything belongs to the current user.
  */
 export async function unpackLayer(layer: LayerSource, root: string, budget: UnpackBudget): Promise<void> {
-  const tar = extract();
+  const tar = createTarReader();
   const layerState: LayerState = { root, written: new Set(), name: layer.name };
   const reading = pipeline([layer.open(), ...decompressors(layer.mediaType), counting(budget, layer.name), tar]);
   const writing = writeEntries(tar, layerState, budget).catch((error: unknown) => {
@@ -63,14 +64,14 @@ function counting(budget: UnpackBudget, name: string): Transform {
   return new Transform({
     transform(chunk: Buffer, _, done) {
       budget.bytes -= chunk.length;
-      done(budget.bytes < 0 ? new OciError("too-large", `${name} unpacks to more than is allowed`) : null, chunk);
+      done(budget.bytes < 0 ? new OciError("TOO_LARGE", `${name} unpacks to more than is allowed`) : null, chunk);
     },
   });
 }
 
 async function writeEntries(tar: Extract, layer: LayerState, budget: UnpackBudget): Promise<void> {
   for await (const entry of tar) {
-    if (--budget.entries < 0) throw new OciError("too-large", `${layer.name} has more files than are allowed`);
+    if (--budget.entries < 0) throw new OciError("TOO_LARGE", `${layer.name} has more files than are allowed`);
     await writeEntry(entry, layer);
     entry.resume();
   }
@@ -87,7 +88,7 @@ async function writeEntry(entry: Entry, layer: LayerState): Promise<void> {
   if (name === opaque) return clearFolder(dirname(path), layer);
   if (name.startsWith(whiteout)) {
     const hidden = join(dirname(path), name.slice(whiteout.length));
-    if (!isSafeName(name.slice(whiteout.length))) throw new OciError("unsafe-layer", `${layer.name} hides ${name}`);
+    if (!isSafeName(name.slice(whiteout.length))) throw new OciError("UNSAFE_LAYER", `${layer.name} hides ${name}`);
     return removeLower(hidden, layer);
   }
   await makeFolder(dirname(path), layer);
@@ -156,14 +157,14 @@ async function createLink(path: string, { linkname }: Header, { root, name }: La
   const there = await lstat(target).catch(() => undefined);
   if (there === undefined || there.isDirectory()) {
     throw new OciError(
-      "unsafe-layer",
+      "UNSAFE_LAYER",
       `${name} links to ${JSON.stringify(linkname)}, which is not a file of the image`,
     );
   }
   if (target === path) return;
   // The folder gives way to the link, and what it would link to goes with it.
   if (target.startsWith(`${path}/`)) {
-    throw new OciError("unsafe-layer", `${name} links to ${JSON.stringify(linkname)}, which the link itself replaces`);
+    throw new OciError("UNSAFE_LAYER", `${name} links to ${JSON.stringify(linkname)}, which the link itself replaces`);
   }
   await rm(path, { recursive: true, force: true });
   await link(target, path);
@@ -197,7 +198,7 @@ function asLayerError(error: unknown, name: string): unknown {
   const { message, code } = error as NodeJS.ErrnoException;
   const isMachine = code !== undefined && /^E[A-Z]+$/.test(code) && !namesFault.has(code);
   if (isMachine) return error;
-  return new OciError("not-an-image", `${name} cannot be unpacked: ${message}`, { cause: error });
+  return new OciError("NOT_AN_IMAGE", `${name} cannot be unpacked: ${message}`, { cause: error });
 }
 
 const maxLinks = 40;
@@ -234,7 +235,7 @@ async function followed(root: string, parts: readonly string[], path: string): P
       done.push(part);
       continue;
     }
-    if (++links > maxLinks) throw new OciError("unsafe-layer", `${JSON.stringify(path)} is in a loop of links`);
+    if (++links > maxLinks) throw new OciError("UNSAFE_LAYER", `${JSON.stringify(path)} is in a loop of links`);
     if (target.startsWith("/")) done.length = 0;
     todo.push(...linkParts(target).toReversed());
   }
@@ -256,16 +257,16 @@ async function linkAt(path: string): Promise<string | undefined> {
 function partsOf(path: string): string[] {
   const parts = linkParts(path);
   if (parts.includes(".."))
-    throw new OciError("unsafe-layer", `a layer names ${JSON.stringify(path)}, outside of the image`);
+    throw new OciError("UNSAFE_LAYER", `a layer names ${JSON.stringify(path)}, outside of the image`);
   return parts;
 }
 
 function linkParts(path: string): string[] {
   if (path.length > maxPathLength) {
     const start = JSON.stringify(`${path.slice(0, 40)}…`);
-    throw new OciError("unsafe-layer", `a layer has a name of ${path.length} characters: ${start}`);
+    throw new OciError("UNSAFE_LAYER", `a layer has a name of ${path.length} characters: ${start}`);
   }
-  if (path.includes("\0")) throw new OciError("unsafe-layer", `a layer has a name with a NUL: ${JSON.stringify(path)}`);
+  if (path.includes("\0")) throw new OciError("UNSAFE_LAYER", `a layer has a name with a NUL: ${JSON.stringify(path)}`);
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
@@ -297,7 +298,7 @@ async function makeFolders(root: string, path: string): Promise<void> {
   if (found?.isDirectory()) return;
   if (found !== undefined) {
     const inside = JSON.stringify(relative(root, path));
-    throw new OciError("unsafe-layer", `the image has a file at ${inside}, where a folder is needed to mount into`);
+    throw new OciError("UNSAFE_LAYER", `the image has a file at ${inside}, where a folder is needed to mount into`);
   }
   await makeFolders(root, dirname(path));
   // Another program may start in the same root at the same time.

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { extract, type Header } from "tar-stream";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { mediaTypes } from "../content/manifest.ts";
 import { fileEntry, folderEntries, type LayerEntry, writeLayer } from "./write-layer.ts";
 
@@ -107,7 +107,7 @@ test("an entry that cannot be read, or is not as long as it says, is an error", 
   await assert.rejects(writeLayer([fileEntry("a", "x")], join(folder.path, "no", "layer")), { code: "ENOENT" });
 });
 
-test("a folder comes in an order that is always the same, with rights reduced to who may execute", async () => {
+test("a folder comes in an order that is always the same, with modes reduced to the right to execute", async () => {
   using folder = tempFolder();
   const at = (name: string): string => join(folder.path, name);
   for (const name of ["b.txt", "B.txt", "a/z", "a/b/c", "run"]) {

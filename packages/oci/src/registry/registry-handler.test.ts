@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { createRegistryClient } from "../client/registry-client.ts";
 import { parseReference } from "../content/image-reference.ts";
 import { isOciError } from "../content/oci-error.ts";
@@ -133,7 +133,7 @@ test("a registry on the deny list gets no request", async (t) => {
   const client = createRegistryClient({ refuses: (registry) => `${registry} is another program` });
   const reference = parseReference(`127.0.0.1:${port}/acme/x:v1`);
   for (const call of [client.resolve(reference), client.manifest(reference), client.tags(reference)]) {
-    await assert.rejects(call, (error) => isOciError(error, "refused") && /is another program/.test(String(error)));
+    await assert.rejects(call, (error) => isOciError(error, "REFUSED") && /is another program/.test(String(error)));
   }
   assert.equal(asked, 0);
 });

@@ -6,7 +6,7 @@ import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { type Registry, startRegistry } from "./registry.ts";
 

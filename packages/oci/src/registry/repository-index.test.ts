@@ -4,7 +4,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openContentStore } from "../content/content-store.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { reachableFrom } from "./registry.ts";
@@ -12,7 +12,7 @@ import { openRepositoryIndex } from "./repository-index.ts";
 
 const [one, two] = [digestOf("one"), digestOf("two")];
 
-test("a repository knows its manifests and what its tags point to, also after a restart", async () => {
+test("a repository lists its manifests and what its tags point to, also after a restart", async () => {
   using folder = tempFolder();
   const index = openRepositoryIndex(join(folder.path, "r"));
   await index.put("acme/f", one, mediaTypes.ociManifest);

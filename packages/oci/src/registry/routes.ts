@@ -98,14 +98,14 @@ async function finishUpload(exchange: Exchange, path: UploadPath, digest: string
   try {
     await state.uploads.append(path.id, request, firstByte(exchange));
   } catch (error) {
-    // The last piece is not sent again in part: who was cut off here starts anew.
+    // The last piece is not sent again in part: a client that was cut off here starts again.
     if (!(error instanceof RegistryError)) await state.uploads.cancel(path.id);
     throw error;
   }
   try {
     await state.store.adopt(state.uploads.pathOf(path.id), digest);
   } catch (error) {
-    if (isOciError(error, "digest-mismatch")) throw new RegistryError("DIGEST_INVALID", error.message);
+    if (isOciError(error, "DIGEST_MISMATCH")) throw new RegistryError("DIGEST_INVALID", error.message);
     throw error;
   }
   replyCreated(exchange, path.repository, digest);
@@ -162,12 +162,12 @@ async function readManifest({ state, request, response }: Exchange, path: Manife
 
 async function writeManifest({ state, request, response }: Exchange, path: ManifestPath): Promise<void> {
   const { repository, reference } = path;
-  // Refused before it is read: who is cut off in the middle hears nothing of the reason.
+  // Refused before it is read: a client that is cut off in the middle does not get the reason.
   if (Number(request.headers["content-length"] ?? 0) > maxManifestBytes) {
     throw new RegistryError("SIZE_INVALID", `a manifest may have ${maxManifestBytes} bytes at most`);
   }
   const bytes = await readBody(request, maxManifestBytes).catch((error: unknown) => {
-    if (isOciError(error, "too-large")) throw new RegistryError("SIZE_INVALID", error.message);
+    if (isOciError(error, "TOO_LARGE")) throw new RegistryError("SIZE_INVALID", error.message);
     throw error;
   });
   const digest = digestOf(bytes);

@@ -4,7 +4,7 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openContentStore } from "../content/content-store.ts";
 import { digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
 import { allManifests, type ManifestPlaces, removeUnusedManifests } from "./registry.ts";

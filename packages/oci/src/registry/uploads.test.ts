@@ -4,7 +4,7 @@ import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { tempFolder } from "../../test/temp-folder.ts";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openUploads } from "./uploads.ts";
 
 const bytes = (text: string): Readable => Readable.from([Buffer.from(text)]);

@@ -5,8 +5,8 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { functionProject } from "../../test/function-project.ts";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { bundleCommand, bundleFunction } from "./bundle-function.ts";
 
 const handler = `(req) => response.to(req)`;

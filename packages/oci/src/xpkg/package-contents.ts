@@ -52,7 +52,7 @@ const allowed: Readonly<Record<PackageKind, readonly string[]>> = {
 
 /**
  * Reads a `package.yaml`: exactly one metadata object, and objects of kinds we know. `name` is what errors call the stream, or a
- * function that tells what they call a line of it.
+ * function that returns the name of a line of it.
  */
 export async function parsePackage(
   text: string,
@@ -90,9 +90,7 @@ function requireKnown({ object, line }: PackageDocument, place: StreamPlace): vo
   if (typeof apiVersion !== "string" || typeof kind !== "string") {
     throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   }
-  if (!isKnown(apiVersion)) {
-    throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
-  }
+  if (!isKnown(apiVersion)) throw new PackageError(`${place(line)}: a package cannot hold ${kind} of ${apiVersion}`);
   // generateName would create another object at each reconcile.
   const { name } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   if (typeof name === "string" && name !== "") return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { createErrorBrand } from "@purlin/kube-objects/errors";
+import { createErrorBrand } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { isDigest } from "../content/manifest.ts";
 import { parseConstraint } from "../version/version.ts";

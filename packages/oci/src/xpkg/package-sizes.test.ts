@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { pack } from "tar-stream";
-import { tempFolder } from "../../test/temp-folder.ts";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { type Descriptor, digestOf, type ImageManifest, mediaTypes } from "../content/manifest.ts";
 import { parsePackage } from "./package-contents.ts";
@@ -45,7 +45,7 @@ spec:
 ${fields.join("")}`;
 }
 
-/** A package.yaml of exactly so many bytes: CRDs, and a comment for the rest. */
+/** A package.yaml of exactly this many bytes: CRDs, and a comment for the rest. */
 function packageOf(bytes: number): { readonly text: string; readonly crds: number } {
   const parts = [meta];
   let size = meta.length;

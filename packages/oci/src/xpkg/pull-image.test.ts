@@ -4,8 +4,8 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, before, suite, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { serveHttp } from "../../test/http-script.ts";
-import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { createRegistryClient } from "../client/registry-client.ts";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { type ImageReference, parseReference } from "../content/image-reference.ts";
@@ -111,13 +111,13 @@ suite("pulling and pushing images", () => {
     const store = await newStore();
     const nowhere = { ...reference("offline"), registry: "127.0.0.1:1", digest: image.descriptor.digest };
     await assert.rejects(pullImage(client, store, { reference: nowhere, options: { platform: amd } }), (error) =>
-      isOciError(error, "unreachable"),
+      isOciError(error, "UNREACHABLE"),
     );
     await pullImage(client, store, { reference: reference("offline"), options: { platform: amd } });
     await pullImage(client, store, { reference: nowhere, options: { platform: amd } });
     await assert.rejects(
       pullImage(client, store, { reference: nowhere, options: { platform: amd, preferStore: false } }),
-      (error) => isOciError(error, "unreachable"),
+      (error) => isOciError(error, "UNREACHABLE"),
       "Always asks",
     );
   });
@@ -197,7 +197,7 @@ suite("pulling and pushing images", () => {
       const from = parseReference(`${host}/acme/f@${image.descriptor.digest}`);
       await assert.rejects(
         pullImage(client, store, { reference: from, options: { platform: amd } }),
-        (error: Error) => isOciError(error, "digest-mismatch") && says.test(error.message),
+        (error: Error) => isOciError(error, "DIGEST_MISMATCH") && says.test(error.message),
         why,
       );
       const kept = await readdir(join(store.pathOf(image.descriptor.digest), ".."));
@@ -236,7 +236,7 @@ suite("pulling and pushing images", () => {
         reference: parseReference(`${host}/acme/f:v1`),
         options: { platform: amd },
       });
-      await assert.rejects(pulled, (error: Error) => isOciError(error, "too-large") && says.test(error.message), why);
+      await assert.rejects(pulled, (error: Error) => isOciError(error, "TOO_LARGE") && says.test(error.message), why);
       assert.deepEqual(
         asked.filter((line) => line.includes("/blobs/")),
         [],

@@ -77,11 +77,11 @@ const maxLayerBytes = 4 * 1024 ** 3;
 
 function requireRoomFor({ config }: ImageManifest, layers: readonly Descriptor[], name: string): void {
   if (config.size > maxConfigBytes) {
-    throw new OciError("too-large", `${name}: its configuration has ${config.size} bytes; 4 MiB are allowed`);
+    throw new OciError("TOO_LARGE", `${name}: its configuration has ${config.size} bytes; 4 MiB are allowed`);
   }
   const bytes = layers.reduce((sum, { size }) => sum + size, 0);
   if (bytes > maxLayerBytes) {
-    throw new OciError("too-large", `${name}: its layers have ${bytes} bytes; 4 GiB are allowed`);
+    throw new OciError("TOO_LARGE", `${name}: its layers have ${bytes} bytes; 4 GiB are allowed`);
   }
 }
 

@@ -4,9 +4,10 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { textOf } from "@purlin/kube-objects/errors";
-import { type Extract, extract } from "tar-stream";
+import type { Extract } from "tar-stream";
 import type { ContentStore } from "../content/content-store.ts";
 import { compressionOf, type Descriptor, type ImageManifest } from "../content/manifest.ts";
+import { createTarReader } from "../content/tar-reader.ts";
 import { maxPackageBytes } from "./package-contents.ts";
 import { isPackageError, PackageError } from "./package-meta.ts";
 
@@ -66,7 +67,7 @@ interface Search {
 }
 
 async function findInLayer(layer: Descriptor, store: ContentStore, search: Search): Promise<string | undefined> {
-  const tar = extract();
+  const tar = createTarReader();
   const compression = compressionOf(layer.mediaType);
   const opened = compression === "gzip" ? [createGunzip()] : compression === "zstd" ? [createZstdDecompress()] : [];
   const reading = pipeline([store.open(layer.digest), ...opened, counting(search), tar]);

@@ -8,9 +8,10 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { textOf } from "@purlin/kube-objects/errors";
 import { isUnreadableFile, openRegularFile } from "@purlin/kube-objects/files";
-import { extract, pack } from "tar-stream";
+import { pack } from "tar-stream";
 import type { ContentStore } from "../content/content-store.ts";
 import { type Descriptor, digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
+import { createTarReader } from "../content/tar-reader.ts";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { BuiltImage } from "./build-image.ts";
 import { PackageError } from "./package-meta.ts";
@@ -93,7 +94,7 @@ type ArchiveFiles = ReadonlyMap<string, string>;
 
 async function unpackArchive(path: string, folder: string, name: string): Promise<ArchiveFiles> {
   const files = new Map<string, string>();
-  const tar = extract();
+  const tar = createTarReader();
   try {
     const reading = pipeline(await openArchive(path), tar);
     reading.catch(() => {});
@@ -171,7 +172,7 @@ async function readSmall(files: ArchiveFiles, file: string): Promise<Buffer | un
   return readFile(path);
 }
 
-/** Archives do not tell how a layer is compressed; its first bytes do. */
+/** Archives do not state how a layer is compressed; its first bytes show it. */
 async function layerType(store: ContentStore, digest: string): Promise<string> {
   const file = await open(store.pathOf(digest));
   try {

@@ -10,6 +10,7 @@ import {
   reportPaused,
   type WatchingController,
   withConditionTexts,
+  writeStatus,
 } from "@purlin/kube-controller";
 import { isConflict } from "@purlin/kube-objects/errors";
 import {
@@ -21,7 +22,7 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import type { OperationDeps } from "../deps.ts";
-import { conditions, kinds, pipelineError, reconcileError, updateManager } from "../names.ts";
+import { conditions, kinds, pipelineError, reconcileError } from "../names.ts";
 import { failuresOf, isDone, isSameRequest, limitReached, withProgress } from "./operation-status.ts";
 import { Attempt, checkCapabilities, InputError, runOperation } from "./run-operation.ts";
 
@@ -199,6 +200,6 @@ async function update(
   after: KubeObject,
 ): Promise<void> {
   const before = stored.object;
-  stored.object = await client.update(after, { subresource: "status", fieldManager: updateManager, signal });
+  stored.object = await writeStatus(client, { before, after, signal });
   run?.wroteStatus(before, stored.object);
 }

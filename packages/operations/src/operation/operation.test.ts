@@ -350,7 +350,7 @@ test("a pause of an Operation that is done changes nothing", async () => {
   assert.deepEqual(after["status"], done["status"]);
 });
 
-test("functions learn the name of their Operation, its scheduled time and the attempt", async () => {
+test("functions get the name of their Operation, its scheduled time and the attempt", async () => {
   const seen: unknown[] = [];
   scene.functions.set("context", (request) => {
     seen.push(request.context?.value["purlin.dev/operation"]);
@@ -461,7 +461,7 @@ for (const { retryLimit, attempts, finalMs } of [
     const cause = 'pipeline step "boom" returned a fatal result: boom';
     const text = `failure limit of ${attempts.length} reached: ${cause}`;
     assert.equal(condition(done, "Succeeded"), `False PipelineError: ${text}`);
-    assert.deepEqual(clock.delays, [], "nothing is planned any more");
+    assert.deepEqual(clock.delays, [], "nothing is planned");
   });
 }
 

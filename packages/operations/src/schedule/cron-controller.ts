@@ -77,23 +77,23 @@ export function createCronController(deps: SchedulerDeps): WatchingController {
   });
 }
 
-/** One pass over one CronOperation. */
-interface CronPass {
+/** One reconcile of one CronOperation. */
+interface CronReconcile {
   readonly context: ReconcileContext;
   readonly deps: SchedulerDeps;
   readonly due: DueTimes;
-  /** The schedule that each CronOperation had at its last pass. */
+  /** The schedule that each CronOperation had at its last reconcile. */
   readonly schedules: Map<string, string>;
 }
 
-async function reconcileCron(pass: CronPass): Promise<ReconcileResult> {
-  const { context, deps, due, schedules } = pass;
+async function reconcileCron(reconcile: CronReconcile): Promise<ReconcileResult> {
+  const { context, deps, due, schedules } = reconcile;
   const cron = context.stored.object;
   const { name } = context.key;
   due.set(name, undefined);
   if (isDeleted(cron)) return {};
   if (cron.metadata.annotations?.["crossplane.io/paused"] === "true") {
-    await store(pass, cron, [{ type: "Scheduling", status: "False", reason: "SchedulePaused" }, pausedCondition]);
+    await store(reconcile, cron, [{ type: "Scheduling", status: "False", reason: "SchedulePaused" }, pausedCondition]);
     return {};
   }
   const text = stringAt(cron, ["spec", "schedule"]);
@@ -102,7 +102,7 @@ async function reconcileCron(pass: CronPass): Promise<ReconcileResult> {
     if (conditionOf(conditionsOf(cron), "Scheduling").message !== schedule) {
       context.emit({ type: "Warning", reason: "InvalidSchedule", message: schedule });
     }
-    await store(pass, cron, [
+    await store(reconcile, cron, [
       { type: "Scheduling", status: "False", reason: "ScheduleInvalid", message: schedule },
       reconcileError(schedule),
     ]);
@@ -110,7 +110,7 @@ async function reconcileCron(pass: CronPass): Promise<ReconcileResult> {
   }
   const isEdited = schedules.has(name) && schedules.get(name) !== text;
   schedules.set(name, text);
-  const next = await runSchedule(pass, activated(cron, { now: deps.clock.now(), isEdited }), schedule);
+  const next = await runSchedule(reconcile, activated(cron, { now: deps.clock.now(), isEdited }), schedule);
   due.set(name, next);
   return {};
 }
@@ -154,8 +154,12 @@ function activated(
 }
 
 /** Collects history, creates the Operation that is due, stores the status; resolves to the time of the next one. */
-async function runSchedule(pass: CronPass, cron: KubeObject, schedule: CronSchedule): Promise<number | undefined> {
-  const { context, deps } = pass;
+async function runSchedule(
+  reconcile: CronReconcile,
+  cron: KubeObject,
+  schedule: CronSchedule,
+): Promise<number | undefined> {
+  const { context, deps } = reconcile;
   const { signal } = context;
   const all = await attempt({ reason: "ListOperations", text: "cannot list Operations" }, () =>
     ownedOperations(deps.client, { label: labels.cron, owner: cron, signal }),
@@ -167,10 +171,11 @@ async function runSchedule(pass: CronPass, cron: KubeObject, schedule: CronSched
   // Before history is collected: what it knows must be in the status by then.
   const facts = { cron, operations: all, schedule, now };
   const plan = planCron(facts);
-  const created = plan.due === undefined ? undefined : await createDue(pass, { cron, operations, due: plan.due, now });
+  const created =
+    plan.due === undefined ? undefined : await createDue(reconcile, { cron, operations, due: plan.due, now });
   const scheduled = created === undefined ? scheduledUntil(facts) : now;
   const running = runningAfter(operations, created);
-  await store(pass, withStatus(cron, { all, running, scheduled }), [
+  await store(reconcile, withStatus(cron, { all, running, scheduled }), [
     syncedWith(cron, { names: running, label: labels.cron }),
   ]);
   for (const old of surplus) await deleteOperation(deps.client, old, { why: "history", signal });
@@ -218,12 +223,12 @@ interface DueOperation {
 
 /** Creates the Operation that is due, unless another replica has scheduled its time. */
 async function createDue(
-  pass: CronPass,
+  reconcile: CronReconcile,
   { cron, operations, due, now }: DueOperation,
 ): Promise<CreatedOperation | undefined> {
-  const { client } = pass.deps;
-  const { signal } = pass.context;
-  if (await isScheduled(pass, { cron, due, now })) return undefined;
+  const { client } = reconcile.deps;
+  const { signal } = reconcile.context;
+  if (await isScheduled(reconcile, { cron, due, now })) return undefined;
   const name = `${cron.metadata.name}-${Math.floor(due / 1000)}`;
   const replaced = stringAt(cron, ["spec", "concurrencyPolicy"]) === "Replace" ? runningOf(operations) : [];
   const others = replaced.filter(({ metadata }) => metadata.name !== name);
@@ -249,7 +254,7 @@ async function createDue(
  * this read, a replica that has lost leadership and does not know it yet would run the time again.
  */
 async function isScheduled(
-  { deps: { client }, context: { key, signal } }: CronPass,
+  { deps: { client }, context: { key, signal } }: CronReconcile,
   { cron, due, now }: Omit<DueOperation, "operations">,
 ): Promise<boolean> {
   const live = await ignoreNotFound(client.live.get(kinds.cron, key, { signal }));
@@ -257,7 +262,11 @@ async function isScheduled(
   return (scheduledUntil({ cron: live, operations: [], now }) ?? 0) >= due;
 }
 
-async function store({ context, deps }: CronPass, cron: KubeObject, texts: readonly ConditionText[]): Promise<void> {
+async function store(
+  { context, deps }: CronReconcile,
+  cron: KubeObject,
+  texts: readonly ConditionText[],
+): Promise<void> {
   const time = conditionTime(deps.clock.now());
   const stamped = texts.map((text) => stampCondition(text, time, cron.metadata.generation));
   const after = setConditions(conditionsOf(cron), stamped);

@@ -100,7 +100,7 @@ for (const [name, schedule, text] of [
   });
 }
 
-test("a paused CronOperation skips its times, and goes on when it is resumed", async () => {
+test("a paused CronOperation skips its times, and continues when it is resumed", async () => {
   offset = 0;
   await scene.create(cron("paused", { schedule: hourly }, { annotations: { "crossplane.io/paused": "true" } }));
   const paused = await scene.until(kinds.cron, "paused", scheduling("False SchedulePaused"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock, CronSchedule } from "@purlin/base";
+import { type Clock, type CronSchedule, compareUtf8 } from "@purlin/base";
 import { DelayHeap } from "@purlin/kube-controller";
 import {
   annotationOf,
@@ -52,10 +52,8 @@ export function planCron(facts: CronFacts): CronPlan {
 /** The Operations that have not ended, by name. One that has not started counts: it will run. */
 export function runningOf(operations: readonly KubeObject[]): readonly KubeObject[] {
   const running = operations.filter((operation) => !isDone(operation));
-  return running.sort((a, b) => compareText(a.metadata.name ?? "", b.metadata.name ?? ""));
+  return running.sort((a, b) => compareUtf8(a.metadata.name ?? "", b.metadata.name ?? ""));
 }
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
  * The time up to which the schedule has been handled: by an Operation, by the last one that is gone, or because the CronOperation was
@@ -130,8 +128,8 @@ export function surplusOf(owner: KubeObject, operations: readonly KubeObject[]):
 }
 
 function createdOrder(a: KubeObject, b: KubeObject): number {
-  const byTime = compareText(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "");
-  return byTime === 0 ? compareText(a.metadata.name ?? "", b.metadata.name ?? "") : byTime;
+  const byTime = compareUtf8(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "");
+  return byTime === 0 ? compareUtf8(a.metadata.name ?? "", b.metadata.name ?? "") : byTime;
 }
 
 /** Wakes keys at times of the day. */

@@ -106,17 +106,17 @@ function ofNewKind({ object }: CacheChange, followed: ReadonlyMap<string, Follow
   return [...followed].flatMap(([name, one]) => (isOfKind(one) ? [{ name }] : []));
 }
 
-/** One pass over one WatchOperation. */
-interface WatchPass {
+/** One reconcile of one WatchOperation. */
+interface WatchReconcile {
   readonly context: ReconcileContext;
   readonly deps: SchedulerDeps;
   readonly followed: Map<string, Followed>;
 }
 
-async function reconcileWatch(pass: WatchPass): Promise<ReconcileResult> {
-  const { context, deps } = pass;
+async function reconcileWatch(reconcile: WatchReconcile): Promise<ReconcileResult> {
+  const { context, deps } = reconcile;
   const { stored, key } = context;
-  if (isDeleted(stored.object)) return finalize(pass);
+  if (isDeleted(stored.object)) return finalize(reconcile);
   if (!hasFinalizer(stored.object, watchFinalizer)) {
     const options = { fieldManager: updateManager, signal: context.signal };
     stored.object = await deps.client.update(withFinalizer(stored.object, watchFinalizer), options);
@@ -130,19 +130,19 @@ async function reconcileWatch(pass: WatchPass): Promise<ReconcileResult> {
     const what = `metadata.name must have no more than ${longestLabel} characters`;
     throw new TerminalError("EstablishWatched", `${what}: it is the value of label ${labels.watch}`);
   }
-  const one = await establish(pass);
+  const one = await establish(reconcile);
   const all = await attempt({ reason: "ListOperations", text: "cannot list Operations" }, () =>
     ownedOperations(deps.client, { label: labels.watch, owner: stored.object, signal: context.signal }),
   );
   emitSkipped(context, one.dirty.takeSkipped());
-  const { created, waitMs } = await drain(pass, one, all);
-  await report(pass, one, { all, created });
+  const { created, waitMs } = await drain(reconcile, one, all);
+  await report(reconcile, one, { all, created });
   for (const old of surplusOf(stored.object, all))
     await deleteOperation(deps.client, old, { why: "history", signal: context.signal });
   return waitMs === undefined ? {} : { requeueAfterMs: waitMs };
 }
 
-async function finalize({ context, deps, followed }: WatchPass): Promise<ReconcileResult> {
+async function finalize({ context, deps, followed }: WatchReconcile): Promise<ReconcileResult> {
   const { stored, key, signal } = context;
   await attempt({ reason: "TerminateWatched", text: "cannot stop watched resource controller" }, () =>
     unfollow(key.name, { deps, followed }),
@@ -155,7 +155,7 @@ async function finalize({ context, deps, followed }: WatchPass): Promise<Reconci
 
 const watchOf = (name: string, type: Followed["type"]) => ({ type: `Watched/${name}`, object: type });
 
-async function unfollow(name: string, { deps, followed }: Pick<WatchPass, "deps" | "followed">): Promise<void> {
+async function unfollow(name: string, { deps, followed }: Pick<WatchReconcile, "deps" | "followed">): Promise<void> {
   const known = followed.get(name);
   if (known === undefined) return;
   followed.delete(name);
@@ -163,7 +163,7 @@ async function unfollow(name: string, { deps, followed }: Pick<WatchPass, "deps"
 }
 
 /** Watches the objects. A filter that was edited is in force at once, also for objects that exist. */
-async function establish({ context, deps, followed }: WatchPass): Promise<Followed> {
+async function establish({ context, deps, followed }: WatchReconcile): Promise<Followed> {
   const { stored, key, signal } = context;
   const watch = stored.object;
   const { uid = "" } = watch.metadata;
@@ -213,8 +213,8 @@ interface Drained {
 }
 
 /** Creates an Operation for each changed object, in the order of the changes; one at a time if the policy forbids more. */
-async function drain(pass: WatchPass, one: Followed, all: readonly KubeObject[]): Promise<Drained> {
-  const { context, deps } = pass;
+async function drain(reconcile: WatchReconcile, one: Followed, all: readonly KubeObject[]): Promise<Drained> {
+  const { context, deps } = reconcile;
   const watch = context.stored.object;
   const policy = textAt(watch, ["spec", "concurrencyPolicy"]) ?? "Allow";
   const existing = new Set(all.map(({ metadata }) => metadata.name));
@@ -225,14 +225,14 @@ async function drain(pass: WatchPass, one: Followed, all: readonly KubeObject[])
     if (policy === "Forbid" && running.length + created.length > 0) break;
     const name = operationName(watch.metadata.name ?? "", dirty.object);
     if (!existing.has(name)) {
-      if (!isAdmitted(pass, one, dirty)) {
+      if (!isAdmitted(reconcile, one, dirty)) {
         waitMs = halfOpenMs + 1000;
         continue;
       }
       if (policy === "Replace" && created.length === 0) {
         for (const old of running) await deleteOperation(deps.client, old, { why: "replace", signal: context.signal });
       }
-      await createOperation(pass, dirty);
+      await createOperation(reconcile, dirty);
       created.push(name);
     }
     one.dirty.done(dirty);
@@ -249,7 +249,7 @@ function emitSkipped(context: ReconcileContext, skipped: number): void {
 
 /** Whether an Operation may be created: not too often for an object that Operations themselves change. */
 function isAdmitted(
-  { context }: WatchPass,
+  { context }: WatchReconcile,
   { breaker, open }: Followed,
   { key, object, isUpdate }: DirtyObject,
 ): boolean {
@@ -264,7 +264,7 @@ function isAdmitted(
   return !isOpen;
 }
 
-async function createOperation({ context, deps }: WatchPass, { object }: DirtyObject): Promise<void> {
+async function createOperation({ context, deps }: WatchReconcile, { object }: DirtyObject): Promise<void> {
   const operation = watchedOperation(context.stored.object, object);
   await attempt(
     { reason: "CreateOperation", text: `cannot create Operation "${operation.metadata.name}"` },
@@ -283,7 +283,7 @@ interface Outcome {
   readonly created: readonly string[];
 }
 
-async function report({ context, deps }: WatchPass, one: Followed, { all, created }: Outcome): Promise<void> {
+async function report({ context, deps }: WatchReconcile, one: Followed, { all, created }: Outcome): Promise<void> {
   const watch = context.stored.object;
   const running = runningOf(all)
     .toReversed()

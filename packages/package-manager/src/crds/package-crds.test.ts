@@ -8,8 +8,7 @@ import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
-import { undescribedFields } from "@purlin/kube-controller/testing";
-import { judgePackageCrdCase } from "../../test/judge-package-crd-case.ts";
+import { judgeCrdCase, undescribedFields } from "@purlin/kube-controller/testing";
 import { packageCrdCases } from "../../test/package-crd-cases.ts";
 import { builtInSchema, packageCrds } from "./package-crds.ts";
 
@@ -30,7 +29,7 @@ suite("the CRDs of packages", () => {
   after(() => stop());
 
   for (const [name, one] of Object.entries(packageCrdCases)) {
-    test(`${name}: ${one.reason}`, () => judgePackageCrdCase(client, one));
+    test(`${name}: ${one.reason}`, () => judgeCrdCase(client, one));
   }
 
   test("installed twice, nothing is written the second time", async () => {
@@ -50,7 +49,7 @@ suite("a built-in schema inside a CRD", () => {
     }
   });
 
-  test("says which document or component it does not know", () => {
+  test("names the unknown document or component", () => {
     assert.throws(() => builtInSchema("apis/none/v1", "x"), /there is no built-in document "apis\/none\/v1"/);
     assert.throws(() => builtInSchema("apis/apps/v1", "io.k8s.none"), /io\.k8s\.none/);
   });

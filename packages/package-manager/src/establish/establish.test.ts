@@ -13,8 +13,7 @@ import {
   memberAt,
   withMember,
 } from "@purlin/kube-objects/object";
-import { caughtUp } from "../../test/caught-up.ts";
-import { namespace, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { caughtUp, namespace, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   createEstablished,
   type EstablishInput,

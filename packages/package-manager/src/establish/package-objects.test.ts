@@ -27,7 +27,7 @@ const crd = (conversion?: JsonObject): KubeObject => ({
 });
 
 const clientConfigs: Record<string, { written: JsonObject | undefined; wanted: JsonObject; reason: string }> = {
-  Absent: { written: undefined, wanted: { service }, reason: "a webhook that says nothing is called too" },
+  Absent: { written: undefined, wanted: { service }, reason: "a webhook without rules is called too" },
   Path: {
     written: { service: { name: "webhook-service", namespace: "system", path: "/validate" } },
     wanted: { service: { ...service, path: "/validate" } },

@@ -4,9 +4,9 @@ import { readdirSync } from "node:fs";
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestOf, hexOf, openImageRoots, reachableFrom } from "@purlin/oci";
-import { tempFolder } from "@purlin/oci/testing";
 import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import { collectImages, openImagePins, pinFetched } from "./image-pins.ts";
 import type { PackageClient } from "./package-client.ts";
@@ -31,7 +31,7 @@ const damaged: Record<string, { text: string; reason: string }> = {
   NoDigest: { text: '{"a": "../../etc/passwd", "b": 3}', reason: "no digest reaches a path" },
 };
 for (const [name, { text, reason }] of Object.entries(damaged)) {
-  test(`damaged pins know nothing: ${name}`, async () => {
+  test(`damaged pins are empty: ${name}`, async () => {
     using folder = tempFolder();
     const pins = await openImagePins(folder.write("pins.json", text));
     assert.equal(pins.get("a"), undefined, reason);

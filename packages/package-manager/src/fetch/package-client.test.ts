@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { after, before, suite, test } from "node:test";
+import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { ContentStore, Platform } from "@purlin/oci";
 import {
@@ -17,7 +18,6 @@ import {
   runtimeLabel,
   startRegistry,
 } from "@purlin/oci";
-import { type TempFolder, tempFolder } from "@purlin/oci/testing";
 import { createPackageClient, type PackageClient } from "./package-client.ts";
 import type { PackageRequest } from "./package-request.ts";
 
@@ -152,7 +152,7 @@ suite("the package client", () => {
       parts: { labels: { [runtimeLabel]: "node" } },
       wanted: { os: "darwin", architecture: "arm64" },
     },
-    { why: "an image that says nothing", of: [{ os: "", architecture: "" }], wanted: amd },
+    { why: "an image without metadata", of: [{ os: "", architecture: "" }], wanted: amd },
   ];
   for (const [at, { why, of, parts, wanted, says }] of platforms.entries()) {
     test(`the platform of an image: ${why}`, async () => {
@@ -168,7 +168,7 @@ suite("the package client", () => {
       if (says === undefined) return assert.ok((await image).manifest);
       await assert.rejects(
         image,
-        (error: Error & { code?: string }) => error.code === "wrong-platform" && says.test(error.message),
+        (error: Error & { code?: string }) => error.code === "WRONG_PLATFORM" && says.test(error.message),
       );
     });
   }

@@ -179,7 +179,7 @@ function requirePlatform(config: ImageConfig, wanted: Platform, { reference }: P
   const saysNothing = config.os === "" && config.architecture === "";
   if (isSame || saysNothing || config.labels[runtimeLabel] === "node") return;
   const problem = `${reference} is for ${platformText(config)}, and this machine is ${platformText(wanted)}`;
-  throw new OciError("wrong-platform", `${problem}; push one for that platform`);
+  throw new OciError("WRONG_PLATFORM", `${problem}; push one for that platform`);
 }
 
 /** The credentials that some pull secrets hold, those named first coming first. Absent ones are an error that names them. */
@@ -234,7 +234,7 @@ interface Memory<T> {
   set(key: string, value: T, weight?: number): void;
 }
 
-/** Makes a memory for so much weight in all. The value that was set last is kept, whatever it weighs. */
+/** Makes a cache for this total weight. The value that was set last is kept, whatever it weighs. */
 export function createMemory<T>(maxWeight: number): Memory<T> {
   const values = new Map<string, { readonly value: T; readonly weight: number }>();
   let total = 0;

@@ -14,7 +14,7 @@ const object = (spec?: object): KubeObject =>
   }) as KubeObject;
 
 const requests: { why: string; spec?: object; secrets?: string[]; policy?: string }[] = [
-  { why: "nothing is said" },
+  { why: "no policy is set" },
   { why: "Always", spec: { packagePullPolicy: "Always" }, policy: "Always" },
   { why: "Never", spec: { packagePullPolicy: "Never" }, policy: "Never" },
   { why: "an unknown policy is the default", spec: { packagePullPolicy: "Sometimes" } },

@@ -51,7 +51,7 @@ const rows: {
     user: "old",
   },
   {
-    why: "the first that knows the registry",
+    why: "the first that has the registry",
     objects: {
       "Secret other": secret({ ".dockerconfigjson": base64('{"auths": {"x.io": {"username": "x"}}}') }),
       "Secret s": dockerconfig,

@@ -90,7 +90,7 @@ const odd: { why: string; config: KubeObject }[] = [
   { why: "no spec", config: { apiVersion: "v1", kind: "ImageConfig", metadata: { name: "c" } } },
 ];
 for (const { why, config: made } of odd) {
-  test(`a config that says nothing changes nothing: ${why}`, () => {
+  test(`an empty config changes nothing: ${why}`, () => {
     assert.equal(applyImageConfigs([made], "r.io/f:v1").reference, "r.io/f:v1");
   });
 }

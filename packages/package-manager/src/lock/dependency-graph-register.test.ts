@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
-import { caughtUp } from "../../test/caught-up.ts";
-import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { caughtUp, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import { otherKinds } from "../package-kinds.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "./dependency-graph.ts";
 import { getLock, type LockEntry, lockName, putLock, readLock } from "./lock-store.ts";

@@ -30,7 +30,7 @@ for (const { image, source, version, why } of images) {
   });
 }
 
-test("the Lock knows a package by the name its users gave it, before any rewriting", () => {
+test("the Lock names a package as its users do, before any rewriting", () => {
   const { source } = entryOf({ name: "f-1", image: "registry.example.org/acme/f:v1" }, meta);
   assert.equal(source, "registry.example.org/acme/f");
 });

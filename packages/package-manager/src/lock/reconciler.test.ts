@@ -4,9 +4,13 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { conflict, isConflict } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { caughtUp } from "../../test/caught-up.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
-import { reconcileLock } from "../../test/reconcile.ts";
+import {
+  caughtUp,
+  functionPackage,
+  type PackageCluster,
+  reconcileLock,
+  startPackageCluster,
+} from "../../test/package-cluster.ts";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "./dependency-graph.ts";
@@ -68,7 +72,7 @@ test("a missing dependency is reported, installed in its highest version, and th
   assert.deepEqual(cluster.takeWrites(), []);
 });
 
-test("a dependency no version satisfies names every constraint, who wants it, and what there is", async () => {
+test("a dependency no version satisfies names every constraint, its package, and the versions", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/dep:v1.1.0", functionPackage("x"));
   const own = entry(cluster, "a", "v1", { dep: ">=v2" });
@@ -89,7 +93,7 @@ test("a dependency no version satisfies names every constraint, who wants it, an
   );
 });
 
-test("a registry that is not there says for whom it was asked", async () => {
+test("the error of an unreachable registry names the package", async () => {
   await using cluster = await startPackageCluster();
   const own = entry(cluster, "a", "v1", { dep: "*" });
   await register(cluster, own);

@@ -11,8 +11,7 @@ import {
   memberAt,
 } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
-import { caughtUp } from "../../test/caught-up.ts";
-import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { caughtUp, type PackageCluster, reconcileLock, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   certify,
   install,
@@ -23,7 +22,6 @@ import {
   revisions,
   thingCrd,
 } from "../../test/package-scene.ts";
-import { reconcileLock } from "../../test/reconcile.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { lockName, readLock } from "./lock-store.ts";
 

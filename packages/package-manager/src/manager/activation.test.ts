@@ -18,7 +18,7 @@ function revision(text: string): RevisionState {
 const rows: { why: string; now: string; limit: number; next: string }[] = [
   { why: "the first revision is activated", now: "1", limit: 1, next: "1" },
   { why: "a newcomer joins the one that serves", now: "2 1+", limit: 1, next: "2 1" },
-  { why: "while it does not come up, the old one goes on", now: "2a 1+", limit: 1, next: "2 1" },
+  { why: "while it does not come up, the old one continues", now: "2a 1+", limit: 1, next: "2 1" },
   { why: "once it serves, the old one goes", now: "2+ 1+", limit: 1, next: "2" },
   { why: "a third one replaces the newcomer that never served", now: "3 2a 1+", limit: 1, next: "3 1" },
   { why: "a higher limit brings the older one back", now: "2+ 1", limit: 2, next: "2 1" },

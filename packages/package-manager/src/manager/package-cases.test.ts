@@ -136,7 +136,7 @@ for (const kind of ["Function", "Provider"] as const) {
   });
 }
 
-test("a paused package is not fetched, says so once, and starts anew afterwards", async () => {
+test("a paused package is not fetched, says so once, and starts again afterwards", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");

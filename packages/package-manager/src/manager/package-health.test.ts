@@ -48,7 +48,7 @@ const rows: { why: string; now: string; hasRuntime?: boolean; health: string }[]
   },
   { why: "both are fine", now: "RevisionHealthy=True RuntimeHealthy=True", health: "True HealthyPackageRevision" },
   {
-    why: "what there is to know about what runs is said of the package",
+    why: "the package reports the state of what runs",
     now: "RevisionHealthy=True RuntimeHealthy=True:unprotected RuntimeActive=True",
     health: "True HealthyPackageRevision unprotected",
   },

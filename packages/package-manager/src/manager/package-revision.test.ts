@@ -74,7 +74,7 @@ test("a revision is made of what its package says, and is its package's", () => 
 const specOf = (object: KubeObject): Record<string, unknown> => object["spec"] as Record<string, unknown>;
 const rows: { why: string; input: Partial<RevisionInput>; spec: Record<string, unknown> }[] = [
   {
-    why: "with the flag on, it knows its content and has a certificate of its own",
+    why: "with the flag on, it records its content and has a certificate of its own",
     input: { digest, isNamedByRevision: true },
     spec: { digest, tlsServerSecretName: "f-1-tls-server" },
   },

@@ -3,7 +3,14 @@
 import { createHash } from "node:crypto";
 import { withheldAnnotation } from "@purlin/function-runner";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { controllerReference, type KubeObject, memberAt, textAt, textMapAt } from "@purlin/kube-objects/object";
+import {
+  controllerReference,
+  type KubeObject,
+  memberAt,
+  numberAt,
+  textAt,
+  textMapAt,
+} from "@purlin/kube-objects/object";
 import { friendlyName, hexOf } from "@purlin/oci";
 import { type PackageType, packageLabels, policyMark, reservedPrefix } from "../package-kinds.ts";
 
@@ -87,8 +94,7 @@ export function secretName(base: string, ending: "-tls-server" | "-tls-client"):
 
 /** The number of a revision; 0 when it has none. */
 export function numberOf(revision: KubeObject): number {
-  const number = memberAt(revision, ["spec", "revision"]);
-  return typeof number === "number" ? number : 0;
+  return numberAt(revision, ["spec", "revision"]);
 }
 
 /** The identity of the content of a package. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "@purlin/oci/testing";
+import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import { applyPackage, install, managePackage, revisions, states } from "../../test/package-scene.ts";
 import { openImagePins, pinFetched } from "../fetch/image-pins.ts";

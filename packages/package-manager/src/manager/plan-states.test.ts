@@ -2,10 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
-import { caughtUp } from "../../test/caught-up.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import {
+  caughtUp,
+  functionPackage,
+  type PackageCluster,
+  reconcilePackage,
+  startPackageCluster,
+} from "../../test/package-cluster.ts";
 import { applyPackage, managePackage, revisions, serve, states } from "../../test/package-scene.ts";
-import { reconcilePackage } from "../../test/reconcile.ts";
 import { packageTypes } from "../package-kinds.ts";
 import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
 
@@ -112,7 +116,7 @@ for (const { why, now, current, policy = "Automatic", limit = 1, isRollout = fal
   });
 }
 
-test("who hands over: functions the manager decides about, and all functions under the rollout", () => {
+test("which packages hand over: functions the manager decides about, and all functions under the rollout", () => {
   const owner = (policy?: string): KubeObject =>
     ({
       apiVersion: "v1",
@@ -184,7 +188,7 @@ test("a revision that a user activates in the last moment is not collected", asy
     cluster.kube.update(withMember(lowest, ["spec", "desiredState"], "Active"));
   await assert.rejects(passWhile(cluster, activate), /cannot garbage collect old package revision: .*precondition/);
   assert.deepEqual(await states(cluster, "Function", "f"), ["3 Inactive", "2 Inactive", "1 Active"]);
-  assert.deepEqual(cluster.takeEvents(), [], "the next pass sees what happened; there is nothing to tell");
+  assert.deepEqual(cluster.takeEvents(), [], "the next reconcile sees the change; there is nothing to report");
   await managePackage(cluster, "Function", "f");
   assert.deepEqual(await states(cluster, "Function", "f"), ["3 Inactive", "1 Active"], "another one goes");
 });

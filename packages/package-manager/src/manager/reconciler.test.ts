@@ -278,7 +278,7 @@ test("a common label that goes from the package goes from the revision", async (
   assert.deepEqual(revision && memberAt(revision, ["spec", "commonLabels"]), { b: "2" });
 });
 
-test("a paused package is left alone; its conditions start anew afterwards", async () => {
+test("a paused package is left alone; its conditions start again afterwards", async () => {
   await using cluster = await startPackageCluster();
   await install(cluster, "v1", {}, { annotations: { "crossplane.io/paused": "true" } });
   await pass(cluster);

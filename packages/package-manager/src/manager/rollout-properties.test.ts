@@ -68,7 +68,7 @@ async function settle(cluster: PackageCluster, name: string): Promise<KubeObject
   return revisions(cluster, "Function", name);
 }
 
-test("the limit holds in the end, numbers are unique, and who serves is replaced only by who does", async () => {
+test("the limit holds in the end, numbers are unique, and a serving revision is replaced only by a serving one", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   const digests: string[] = [];
   for (let tag = 0; tag <= 4; tag++) digests.push(await cluster.push(`acme/f:t${tag}`, functionPackage(`t${tag}`)));

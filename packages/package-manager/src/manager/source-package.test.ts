@@ -58,7 +58,7 @@ test("a Provider from a source file has a revision of what the file builds, and 
   await assert.rejects(managePackage(on, "Provider", "p"), { message: text });
   assert.equal(await packageCondition(cluster, provider, "Installed"), `False UnpackingPackage: ${text}`);
   assert.ok(cluster.takeEvents().includes(`Warning BuildPackage: ${text}`));
-  assert.deepEqual(await states(cluster, "Provider", "p"), ["3 Active", "2 Inactive"], "what runs goes on");
+  assert.deepEqual(await states(cluster, "Provider", "p"), ["3 Active", "2 Inactive"], "what runs continues");
   const stored = await cluster.kube.get(packageTypes.Provider.package, { name: "p" });
   assert.equal(stored["spec"], undefined, "the spec is left to the file");
 });

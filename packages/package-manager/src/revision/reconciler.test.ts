@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { caughtUp } from "../../test/caught-up.ts";
-import { functionPackage, startPackageCluster } from "../../test/package-cluster.ts";
+import { caughtUp, functionPackage, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   certify,
   install,
@@ -178,7 +177,7 @@ test("an object of another package stops everything before anything is made", as
   await assert.rejects(cluster.kube.get(crd, { name: "as.example.org" }), /not found/);
 });
 
-test("a new revision takes over what the old one let go of; what it no longer brings stays", async () => {
+test("a new revision takes over what the old one released; objects that it no longer has stay", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/p:v1", providerPackage("one", thingCrd("as"), thingCrd("bs")));
   await install(cluster, "Provider", "p");
@@ -304,7 +303,7 @@ test("one that is Inactive is not in the Lock, also when there is no other", asy
   assert.deepEqual(readLock(await cluster.kube.get(otherKinds.lock, { name: "lock" })), []);
 });
 
-test("one that is Inactive and has let go of what it installed needs its registry no more", async () => {
+test("one that is Inactive and has released what it installed no longer needs its registry", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/p:v1", providerPackage("x", thingCrd("as")));
   await install(cluster, "Provider", "p");

@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import {
+  functionPackage,
+  type PackageCluster,
+  reconcileLock,
+  startPackageCluster,
+} from "../../test/package-cluster.ts";
 import {
   applyPackage,
   certify,
@@ -16,7 +21,6 @@ import {
   revisions,
   thingCrd,
 } from "../../test/package-scene.ts";
-import { reconcileLock } from "../../test/reconcile.ts";
 import { readLock } from "../lock/lock-store.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 
@@ -131,7 +135,7 @@ test("a dependency in an incompatible version is reported with version and const
   );
 });
 
-test("who skips the resolution of dependencies is not in the Lock, and waits for nothing", async () => {
+test("a package that skips the resolution of dependencies is not in the Lock, and waits for nothing", async () => {
   await using cluster = await startPackageCluster();
   const needs = "{dependsOn: [{function: registry.example.org/acme/none, version: '*'}]}";
   await cluster.push("acme/c:v1", configurationPackage(needs));
@@ -210,7 +214,7 @@ test("a certificate that is empty, or not there, is waited for", async () => {
   await assert.rejects(passRevision(cluster, "Function", revision), /waiting for package runtime controller/);
 });
 
-test("a revision that is paused says so and is left alone; afterwards it starts anew", async () => {
+test("a revision that is paused says so and is left alone; afterwards it starts again", async () => {
   await using cluster = await startPackageCluster();
   await cluster.push("acme/f:v1", functionPackage("x"));
   await install(cluster, "Function", "f");

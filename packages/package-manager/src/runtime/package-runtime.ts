@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock } from "@purlin/base";
+import { createLeases, type Lease } from "@purlin/function-process";
 import type { WatchSpec } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageType } from "../package-kinds.ts";
@@ -55,12 +55,6 @@ export interface PackageRuntime {
   watches?(type: PackageType, all: () => readonly KubeObject[]): readonly WatchSpec[];
 }
 
-/** A use of a function revision. The revision is not stopped before it is released. */
-interface Lease {
-  /** Has no effect when called again. */
-  release(): void;
-}
-
 /** The uses of function revisions by pipeline steps, shared by the steps and by the runtime that stops revisions. */
 export interface RevisionLeases {
   /** Begins a use of a revision at one of its endpoints. */
@@ -73,62 +67,9 @@ type KeepEndpoint = (revision: string, endpoint: string) => (() => void) | undef
 
 /** Counts the leases of each revision. `keep` is called for each of them. */
 export function createRevisionLeases(keep: KeepEndpoint = () => undefined): RevisionLeases {
-  const counts = new Map<string, number>();
-  const add = (revision: string, change: number): void => {
-    const count = (counts.get(revision) ?? 0) + change;
-    if (count > 0) counts.set(revision, count);
-    else counts.delete(revision);
-  };
+  const leases = createLeases();
   return {
-    acquire(revision, endpoint) {
-      const end = keep(revision, endpoint);
-      add(revision, 1);
-      let isReleased = false;
-      return {
-        release() {
-          if (isReleased) return;
-          isReleased = true;
-          add(revision, -1);
-          end?.();
-        },
-      };
-    },
-    isHeld: (revision) => counts.has(revision),
-  };
-}
-
-/** When retired revisions may be stopped. */
-export interface Retirements {
-  /** How long a revision has to keep running; 0 when it may be stopped. The time starts with the first call. */
-  waitMs(revision: string): number;
-  /** The revision was stopped, or is active again. */
-  forget(revision: string): void;
-}
-
-interface RetirementOptions {
-  readonly clock: Clock;
-  /** How long a call that was sent to a revision may take to acquire its lease. */
-  readonly lingerMs: number;
-  readonly leases?: Pick<RevisionLeases, "isHeld"> | undefined;
-}
-
-const pollMs = 1_000;
-/** Runs have deadlines; a lease that is held for longer is not waited for. */
-const limitMs = 150_000;
-
-/** Keeps retired revisions running for a while, and for as long as leases are held, up to a limit. */
-export function createRetirements({ clock, lingerMs, leases }: RetirementOptions): Retirements {
-  const since = new Map<string, number>();
-  return {
-    waitMs(revision) {
-      const began = since.get(revision) ?? clock.now();
-      since.set(revision, began);
-      const age = clock.now() - began;
-      if (age < lingerMs) return lingerMs - age;
-      return age < limitMs && leases?.isHeld(revision) === true ? pollMs : 0;
-    },
-    forget(revision) {
-      since.delete(revision);
-    },
+    acquire: (revision, endpoint) => leases.acquire(revision, keep(revision, endpoint)),
+    isHeld: leases.isHeld,
   };
 }

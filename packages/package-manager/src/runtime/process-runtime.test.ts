@@ -67,7 +67,7 @@ function passOf(name: string, endpoint?: string): RuntimeContext {
   return { type: packageTypes.Function, revision: revision as never, signal: new AbortController().signal };
 }
 
-test("a revision that retires goes on for a moment, and for as long as a step uses it", async () => {
+test("a revision that retires continues for a moment, and for as long as a step uses it", async () => {
   const on = scene();
   await on.runtime.run(passOf("fn-1"));
   on.isInUse = true;
@@ -106,7 +106,7 @@ test("a revision does not take the place of a Provider's process, and does not e
   assert.deepEqual(on.done, ["run fn-1"]);
 });
 
-test("one that is activated again meanwhile is not stopped, and its time begins anew", async () => {
+test("one that is activated again meanwhile is not stopped, and its time begins again", async () => {
   const on = scene();
   await on.runtime.run(passOf("fn-1"));
   await on.runtime.retire(passOf("fn-1"));

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@purlin/base";
 import {
+  createRetirements,
   type FunctionProcess,
   type FunctionProcesses,
   limitsOfRuntimeConfig,
@@ -20,13 +21,7 @@ import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
 import { ensureNamespace } from "./apply-owned.ts";
-import {
-  createRetirements,
-  type PackageRuntime,
-  type RevisionLeases,
-  type RuntimeContext,
-  type RuntimeReport,
-} from "./package-runtime.ts";
+import type { PackageRuntime, RevisionLeases, RuntimeContext, RuntimeReport } from "./package-runtime.ts";
 
 /** The dependencies of functions that run on this machine. */
 export interface ProcessRuntimeOptions {

@@ -5,10 +5,8 @@ import { test } from "node:test";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import { caughtUp } from "../../test/caught-up.ts";
-import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { caughtUp, type PackageCluster, reconcileRuntime, startPackageCluster } from "../../test/package-cluster.ts";
 import { conditionText } from "../../test/package-scene.ts";
-import { reconcileRuntime } from "../../test/reconcile.ts";
 import { packageTypes } from "../package-kinds.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
 
@@ -124,7 +122,7 @@ const reports: {
     events: [],
   },
   {
-    why: "one that is started again keeps its address: who calls waits",
+    why: "one that is started again keeps its address: callers wait",
     report: { isHealthy: false, message: "the function is starting" },
     before: "dns:///old:1",
     health: "False UnhealthyPackageRevision: the function is starting",
@@ -188,7 +186,7 @@ test("no caller is sent to a revision that stops, and it claims no health: its s
   const conditions = [...installed.conditions, ...runs];
   await using made = await scene({ desiredState: "Inactive" }, { conditions, endpoint: "dns:///f:9443" });
   await made.pass();
-  assert.deepEqual(made.calls, ["retire"], "no caller is sent there any more");
+  assert.deepEqual(made.calls, ["retire"], "no caller is sent there");
   assert.equal(textAt(await made.revision(), ["status", "endpoint"]), undefined);
   assert.equal(await made.health(), "Unknown InactivePackageRevision: Package revision is inactive");
   assert.equal(conditionText(await made.revision(), "RuntimeActive"), "Unknown");

@@ -105,7 +105,7 @@ describe("reads", () => {
     assert.deepEqual(server.requests, ["list ConfigMap", "list ConfigMap 500", "list ConfigMap 1000"]);
   });
 
-  test("a kind is served or not; other errors do not tell", async () => {
+  test("a kind is served or not; other errors decide nothing", async () => {
     const server = serverOf();
     const live = new LiveReads(server.client);
     assert.equal(await live.serves(type), true);

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { badRequest, forbidden, invalid, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { differsOnlyInStatus, isSameObject, newEntry, previewUid } from "./overlay-entry.ts";
+import { differsOnlyInStatus, isSameObject, newEntry, previewUid, refusalOf } from "./overlay-entry.ts";
 
 const map = (metadata: JsonObject = {}, more: JsonObject = {}): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name: "a", ...metadata },
   ...more,
+});
+
+test("a refusal is the fault of the object if the server says so, or cannot read it by its schema", () => {
+  const isWrong = (error: unknown): boolean => refusalOf(error).isInvalid;
+  assert.equal(isWrong(invalid({ group: "", kind: "ConfigMap" }, "a", [])), true);
+  assert.equal(isWrong(badRequest("unknown field")), true);
+  assert.equal(isWrong(unclassifiedError("failed to create typed patch object (default/a): .spec.b")), true);
+  assert.equal(isWrong(forbidden({ group: "", resource: "configmaps" }, "a", "exceeded quota")), false);
 });
 
 test("a new entry shows the live object, and was not written", () => {

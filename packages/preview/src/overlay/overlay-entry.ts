@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
+import { findStatusError, isInvalid, textOf } from "@purlin/kube-objects/errors";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 
@@ -20,7 +21,10 @@ export type Approximation =
   /** Neither server knows the schema of the kind here. */
   | "no-schema";
 
-/** Who writes: a controller that reconciles a key in a round, or the change set itself. */
+/** The manager of writes that only a preview makes, such as where a function runs: no control plane ever sends them. */
+export const previewManager = "purlin-diff";
+
+/** The writer: a controller that reconciles a key in a round, or the change set itself. */
 export interface Writer {
   readonly controller: string;
   readonly key: string;
@@ -42,6 +46,14 @@ export interface OverlayEntry {
   readonly writers: Writer[];
   /** The text with which the API server refused the last write. */
   refusal: { readonly text: string; readonly isInvalid: boolean } | undefined;
+}
+
+/** A refused write. A typed patch that does not fit the schema is an internal error to API servers, and still the fault of the object. */
+export function refusalOf(error: unknown): { readonly text: string; readonly isInvalid: boolean } {
+  const text = textOf(error);
+  const isWrong =
+    isInvalid(error) || findStatusError(error)?.status.code === 400 || text.includes("typed patch object");
+  return { text, isInvalid: isWrong };
 }
 
 /** An entry of an object that was not written yet. */

@@ -6,6 +6,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { configMap, overlayStage } from "../../test/overlay-stage.ts";
 import { createSessionBase, type SessionBase } from "../session.ts";
 import { inVersion } from "./overlay.ts";
+import { previewManager } from "./overlay-entry.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };
 const resource = { group: "", resource: "configmaps" };
@@ -226,6 +227,15 @@ describe("refusals", () => {
     assert.deepEqual(entry?.refusal, { text: denied.message, isInvalid: false });
     assert.deepEqual(entry?.writers, [stage.writer]);
     assert.deepEqual([entry?.isChanged, stage.changes], [false, []]);
+  });
+
+  test("with the rights of controllers, what only the preview writes needs no rights", async () => {
+    await using stage = overlayStage(base.client, { hasControllerRights: true });
+    stage.refusal = denied;
+    await stage.client.apply(configMap("one", { text: "new" }), { fieldManager: previewManager, force: true });
+    const entry = stage.entry(configMap("one"));
+    assert.deepEqual([entry?.refusal, entry?.approximate.size, stage.overlay.unjudged.size], [undefined, 0, 0]);
+    assert.deepEqual((await stage.overlay.get(type, key("one")))?.["data"], { text: "new" });
   });
 
   for (const text of ["exceeded quota: q, requested: pods=1", 'admission webhook "w" denied the request: no']) {

@@ -7,7 +7,6 @@ import {
   isAlreadyExists,
   isConflict,
   isForbidden,
-  isInvalid,
   isNotFound,
   notFound,
   textOf,
@@ -31,7 +30,9 @@ import {
   isSameObject,
   newEntry,
   type OverlayEntry,
+  previewManager,
   previewUid,
+  refusalOf,
   type Writer,
 } from "./overlay-entry.ts";
 import { PlannedQuota } from "./planned-quota.ts";
@@ -43,7 +44,7 @@ interface OverlayOptions {
   readonly hasControllerRights?: boolean | undefined;
   /** Called with every change, before the write resolves. */
   readonly onChange: (change: CacheChange) => void;
-  /** Who writes now. */
+  /** The current writer. */
   readonly writer: () => Writer;
 }
 
@@ -54,7 +55,7 @@ type SendWrite = (client: KubeClient, resourceVersion: string | undefined) => Pr
 interface OverlayWrite {
   readonly target: KubeObject;
   readonly send: SendWrite;
-  readonly options: Pick<WriteOptions, "subresource" | "signal">;
+  readonly options: Pick<WriteOptions, "subresource" | "signal" | "fieldManager">;
   /** The resourceVersion that the caller has read; undefined for a write that does not depend on it. */
   readonly resourceVersion?: string | undefined;
   readonly mustExist: boolean;
@@ -205,6 +206,8 @@ export class Overlay {
       const answer = await send(this.live.client, before?.metadata.resourceVersion);
       return { answer: current === undefined ? answer : withStatusOf(answer, current) };
     } catch (error) {
+      if (isForbidden(error) && options.fieldManager === previewManager)
+        return { answer: (await this.#judgeHere(write, current, "forbidden")).answer };
       if (isForbidden(error) && !this.#options.hasControllerRights && !isQuota(error))
         return this.#judgeRefused(write, current, { why: "forbidden", error });
       if (isWithoutDryRun(error)) return this.#judgeRefused(write, current, { why: "no-dry-run", error });
@@ -258,7 +261,7 @@ export class Overlay {
     // A conflict is a race with another writer, which the reconciler retries.
     if (isNotFound(error) || isConflict(error) || isAlreadyExists(error)) return;
     const entry = await this.#entryOf(target);
-    entry.refusal = { text: textOf(error), isInvalid: isInvalid(error) };
+    entry.refusal = refusalOf(error);
     this.#note(entry);
   }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { NoMatchError } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { entryOf, memoryPass } from "../../test/memory-pass.ts";
+import { entryOf, memoryPass } from "../../test/overlay-stage.ts";
 import { app, appType, claimDefinition, definition } from "../../test/scene-objects.ts";
 import { identityOf } from "../overlay/live-reads.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
@@ -170,6 +171,18 @@ describe("replacements and what is left behind", () => {
     assert.deepEqual([summary.removed, summary.destructive], [0, 1]);
   });
 
+  test("one that cannot be read is an error, unless its kind is gone", async () => {
+    const entries = [entryOf(xr("web", refs("kept", "left")), xr("web", refs("kept")))];
+    const failing = async (error: Error) => {
+      const { composites } = await plan({ runs: ran, entries, unreadable: { left: error } });
+      return composites.flatMap(({ errors }) => errors.map(({ text }) => text));
+    };
+    assert.deepEqual(await failing(new Error("forbidden")), [
+      "cannot read ConfigMap default/left, which it no longer refers to: forbidden",
+    ]);
+    assert.deepEqual(await failing(new NoMatchError({ apiVersion: "v1", kind: "ConfigMap" })), []);
+  });
+
   test("one that is deleted is a deletion", async () => {
     const entries = [entryOf(xr("web", refs("m")), xr("web", refs())), entryOf(map("m", {}), undefined)];
     assert.deepEqual(outline(await plan({ runs: ran, entries })), ["web: delete m"]);
@@ -251,7 +264,7 @@ describe("composite resources that are shown", () => {
     assert.equal(examined, 4);
   });
 
-  test("those without anything to tell are counted, and shown only if the change set names them", async () => {
+  test("those without findings are counted, and shown only if the change set names them", async () => {
     const inputs = { runs: ran, others: [xr("web")] };
     assert.deepEqual([(await plan(inputs)).composites, (await plan(inputs)).examined], [[], 1]);
     const named = await plan(inputs, { listed: new Set([identityOf(xr("web"))]) });

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
+import { compareUtf8 } from "@purlin/base";
 import { compositeControllerName, compositionKinds, type DefinitionFacts, resourceRefsOf } from "@purlin/composition";
+import { isNotServed } from "@purlin/kube-client";
+import { textOf } from "@purlin/kube-objects/errors";
 import { printJson } from "@purlin/kube-objects/json";
 import { controllerOf, type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { identityAt, kindIdentity } from "../overlay/live-reads.ts";
@@ -9,7 +12,7 @@ import type { OverlayEntry } from "../overlay/overlay-entry.ts";
 import { keyFromText, type Pass } from "../settle/run-pass.ts";
 import { compositeFacts } from "./composite-facts.ts";
 import type { Mask } from "./mask.ts";
-import { type ChangeContext, objectChange } from "./object-changes.ts";
+import { type ChangeContext, isNameGenerated, objectChange } from "./object-changes.ts";
 import type { DefinitionFinding, Plan, PlanError, PlannedChange, PlannedComposite, PlanSummary } from "./plan.ts";
 import { markUnstable, unstableWarning } from "./unstable.ts";
 
@@ -46,7 +49,7 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     inputs.baseline === undefined ? new Map<string, PlannedChange>() : (await changesOf(inputs.baseline, inputs)).byId;
   const composites: PlannedComposite[] = [];
   for (const group of candidate.groups)
-    composites.push(await plannedComposite(group, { ...inputs, byId: candidate.byId, baseline }));
+    composites.push(await plannedComposite(group, { ...inputs, ...candidate, baseline }));
   const grouped = new Set(candidate.groups.flatMap(({ ids }) => [...ids]));
   const others = [...candidate.byId].filter(([id]) => !grouped.has(id));
   const inputsLeft = others.flatMap(([id, change]) => subtracted(change, baseline.get(id)).change ?? []);
@@ -108,14 +111,22 @@ interface Group {
 
 interface Changes {
   readonly byId: Map<string, PlannedChange>;
+  /** Why it is not known whether a composite resource leaves something behind. */
+  readonly unread: readonly UnreadObject[];
   readonly groups: readonly Group[];
+}
+
+interface UnreadObject extends PlanError {
+  /** The composite resource that refers to it. */
+  readonly id: string;
 }
 
 /** Follow from Compositions and XRDs: reported with those. */
 const derivedKinds = new Set([kindIdentity(compositionKinds.revision), kindIdentity(compositionKinds.crd)]);
 
 async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
-  const context: ChangeContext = { ...inputs, pass, newUids: newUidsOf(pass) };
+  const newUids = newUidsOf(pass);
+  const context: ChangeContext = { ...inputs, pass, newUids, newNames: newNamesOf(pass, newUids) };
   const definitions = await pass.definitions();
   const groups = groupsOf(pass, definitions);
   const byId = new Map<string, PlannedChange>();
@@ -128,14 +139,19 @@ async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
     byId.set(id, change);
     groupFor(id, entry, index)?.ids.add(id);
   }
-  await addLeftBehind(pass, groups, byId);
+  const unread = await addLeftBehind(pass, groups, byId);
   for (const group of groups) pairReplacements(group, byId);
-  return { byId, groups };
+  return { byId, groups, unread };
 }
 
 function newUidsOf({ overlay }: Pass): ReadonlySet<string> {
   const made = [...overlay.entries.values()].filter(({ before }) => before === undefined);
   return new Set(made.flatMap(({ now }) => now?.metadata.uid ?? []));
+}
+
+function newNamesOf({ overlay }: Pass, newUids: ReadonlySet<string>): ReadonlySet<string> {
+  const generated = [...overlay.entries.values()].filter((entry) => isNameGenerated(entry, newUids));
+  return new Set(generated.flatMap(({ now }) => now?.metadata.name ?? []));
 }
 
 function groupsOf(pass: Pass, definitions: readonly DefinitionFacts[]): Group[] {
@@ -201,12 +217,13 @@ function isClaimOf(object: KubeObject, { facts, key }: Group): boolean {
   return spec?.resourceRef?.name === key;
 }
 
-/** Objects that a composite resource referred to, that it no longer refers to, and that stay. */
+/** Adds objects that a composite resource referred to, that it no longer refers to, and that stay. Resolves to those that cannot be read. */
 async function addLeftBehind(
   { overlay }: Pass,
   groups: readonly Group[],
   byId: Map<string, PlannedChange>,
-): Promise<void> {
+): Promise<readonly UnreadObject[]> {
+  const unread: UnreadObject[] = [];
   for (const group of groups) {
     const entry = overlay.entries.get(group.id);
     if (entry?.before === undefined || entry.now === undefined || entry.now.metadata.deletionTimestamp) continue;
@@ -220,14 +237,20 @@ async function addLeftBehind(
     const kept = new Set(idsOf(entry.now).map(({ id }) => id));
     for (const { ref, id } of idsOf(entry.before)) {
       if (kept.has(id) || byId.get(id)?.class === "delete") continue;
-      const left = await overlay
-        .get(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" })
-        .catch(() => undefined);
+      const key = { namespace: ref.namespace ?? namespace, name: ref.name ?? "" };
+      const left = await overlay.get(ref, key).catch((error: unknown) => {
+        // An object of a kind that is gone is gone too.
+        if (isNotServed(error)) return undefined;
+        const text = `cannot read ${ref.kind} ${keyText(key)}, which it no longer refers to: ${textOf(error)}`;
+        unread.push({ id: group.id, text, isInvalid: false });
+        return undefined;
+      });
       if (left === undefined) continue;
       byId.set(id, leftBehind(left));
       group.ids.add(id);
     }
   }
+  return unread;
 }
 
 function leftBehind({ apiVersion, kind, metadata }: KubeObject): PlannedChange {
@@ -282,7 +305,7 @@ function subtracted(
   };
 }
 
-interface GroupContext extends Omit<PlanInputs, "baseline"> {
+interface GroupContext extends Omit<PlanInputs, "baseline">, Pick<Changes, "unread"> {
   readonly byId: ReadonlyMap<string, PlannedChange>;
   readonly baseline: ReadonlyMap<string, PlannedChange>;
 }
@@ -295,7 +318,16 @@ async function plannedComposite(group: Group, context: GroupContext): Promise<Pl
   });
   const changes = split.flatMap(({ change }) => change ?? []).sort(byOrder(group));
   const pending = split.flatMap((one) => one.pending ?? []).sort(byOrder(group));
-  return { ...facts, changes, pending, isDeferred: isDeferred(group, context) };
+  const isNameGenerated = context.byId.get(group.id)?.isNameGenerated ?? facts.isNameGenerated;
+  const errors = [...facts.errors, ...context.unread.filter(({ id }) => id === group.id)];
+  return {
+    ...facts,
+    isNameGenerated,
+    changes,
+    pending,
+    isDeferred: isDeferred(group, context),
+    errors: errors.map(({ text, isInvalid }) => ({ text: context.mask.text(text), isInvalid })),
+  };
 }
 
 /** Whether a composite resource, or one that composes it, was moved to a new revision. */
@@ -335,13 +367,13 @@ function byImportance(a: PlannedComposite, b: PlannedComposite): number {
     if (errors.length > 0) return 1;
     return changes.length > 0 ? 2 : 3;
   };
-  return rank(a) - rank(b) || compareText(textOfKey(a), textOfKey(b));
+  return rank(a) - rank(b) || compareUtf8(textOfKey(a), textOfKey(b));
 }
 
 /** Names that the API server decides are not known: what has one is listed by its name in the pipeline. */
 function byName(a: PlannedChange, b: PlannedChange): number {
   const keyOf = (change: PlannedChange): string => [change.kind, change.resource ?? "", textOfKey(change)].join("\n");
-  return compareText(keyOf(a), keyOf(b));
+  return compareUtf8(keyOf(a), keyOf(b));
 }
 
 /** By name; a claim that is deleted comes last, after what is deleted with it. */
@@ -358,10 +390,6 @@ function textOfKey({
   name,
 }: Pick<PlannedChange, "apiVersion" | "kind" | "namespace" | "name">): string {
   return [kind, namespace, name, apiVersion].join("\n");
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }
 
 function summaryOf(changes: readonly PlannedChange[], pending: number): PlanSummary {

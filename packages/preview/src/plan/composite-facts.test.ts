@@ -5,7 +5,7 @@ import { definitionFacts, type Hold } from "@purlin/composition";
 import type { CacheChange } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { entryOf, memoryPass } from "../../test/memory-pass.ts";
+import { entryOf, memoryPass } from "../../test/overlay-stage.ts";
 import { app, definition } from "../../test/scene-objects.ts";
 import { identityOf } from "../overlay/live-reads.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";

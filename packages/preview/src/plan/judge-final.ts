@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { forEachLimited } from "@purlin/base";
-import { isForbidden, isInvalid, textOf } from "@purlin/kube-objects/errors";
+import { isForbidden } from "@purlin/kube-objects/errors";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Overlay } from "../overlay/overlay.ts";
-import type { OverlayEntry } from "../overlay/overlay-entry.ts";
+import { type OverlayEntry, previewManager, refusalOf } from "../overlay/overlay-entry.ts";
 import { projected } from "./object-changes.ts";
 
 const atOnce = 8;
@@ -37,7 +37,7 @@ async function judge(overlay: Overlay, entry: OverlayEntry, signal: AbortSignal)
     signal.throwIfAborted();
     // About the rights of the user, not of the controller.
     if (isForbidden(error)) approximate.add("forbidden");
-    else entry.refusal = { text: textOf(error), isInvalid: isInvalid(error) };
+    else entry.refusal = refusalOf(error);
   }
 }
 
@@ -54,7 +54,7 @@ function dryRun(
     generation: _generation,
     ...metadata
   } = now.metadata;
-  const options = { dryRun: true, fieldManager: "purlin-diff", signal };
+  const options = { dryRun: true, fieldManager: previewManager, signal };
   if (before === undefined) return client.create({ ...now, metadata }, options);
   const { resourceVersion } = before.metadata;
   const identity = {

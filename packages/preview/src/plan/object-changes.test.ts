@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { entryOf, memoryPass } from "../../test/memory-pass.ts";
+import { appDefinition, entryOf, memoryPass } from "../../test/overlay-stage.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
 import { Mask } from "./mask.ts";
 import { type ChangeContext, objectChange, projected, schemaIn } from "./object-changes.ts";
@@ -21,6 +21,7 @@ const context = (more: Partial<ChangeContext> = {}): ChangeContext => ({
   projection: { status: false, owners: false },
   ignores: () => false,
   newUids: new Set(),
+  newNames: new Set(),
   stepOf: () => undefined,
   ...more,
 });
@@ -43,6 +44,7 @@ describe("the class of a change", () => {
     "a controller for an object without one": [entryOf(map({}), map({}, owned)), "adopt"],
     "another controller": [entryOf(map({}, owned), map({}, { ownerReferences: [{ ...owner, name: "db" }] })), "update"],
     "an object that is made again": [entryOf(map({}), map({}), { wasRemoved: true }), "recreate"],
+    "another version of the API": [entryOf({ ...map({}), apiVersion: "v1beta1" }, map({})), undefined],
     "a refused write": [entryOf(map({}), map({}), { refusal: { text: "no", isInvalid: false } }), "refused"],
     "an object that was made and deleted": [entryOf(undefined, undefined), undefined],
   };
@@ -57,6 +59,34 @@ describe("the class of a change", () => {
     assert.equal(await destructive(entryOf(map({}), map({}), { wasRemoved: true })), true);
     assert.equal(await destructive(entryOf(undefined, map({}))), false);
     assert.equal(await destructive(entryOf(map({ a: "1" }), map({ a: "2" }))), false);
+    const refused = (before: KubeObject | undefined, text: string): OverlayEntry =>
+      entryOf(before, before ?? map({}), { refusal: { text, isInvalid: true } });
+    const immutable = 'ConfigMap "one" is invalid: data: Forbidden: field is immutable when `immutable` is set';
+    assert.equal(await destructive(refused(map({}), immutable)), true);
+    assert.equal(await destructive(refused(undefined, immutable)), false);
+    assert.equal(await destructive(refused(map({}), "spec.size: Invalid value: 0: must be positive")), false);
+    const others =
+      "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'template' are forbidden";
+    assert.equal(await destructive(refused(map({}), others)), true);
+  });
+
+  test("a refused update is destructive where a rule of the schema keeps the value", async () => {
+    const rules = (rule: string, message?: string): JsonObject => ({
+      "x-kubernetes-validations": [{ rule, ...(message !== undefined && { message }) }],
+    });
+    const properties = {
+      zone: rules("self == oldSelf", "the zone stays"),
+      size: rules("self >= oldSelf", "the size grows"),
+      net: { properties: { name: rules("oldSelf == self") } },
+    };
+    const pass = memoryPass({ crd: appDefinition({ box: { properties, ...rules("self.id == oldSelf.id") } }) });
+    const web: KubeObject = { apiVersion: "example.org/v1", kind: "App", metadata: { name: "web" } };
+    const isDestructive = async (text: string): Promise<boolean | undefined> =>
+      (await changeOf(entryOf(web, web, { refusal: { text, isInvalid: true } }), { pass }))?.isDestructive;
+    assert.equal(await isDestructive('spec.zone: Invalid value: "b": the zone stays'), true);
+    assert.equal(await isDestructive('spec.net.name: Invalid value: "b": failed rule: oldSelf == self'), true);
+    assert.equal(await isDestructive("spec: Invalid value: failed rule: self.id == oldSelf.id"), true);
+    assert.equal(await isDestructive("spec.size: Invalid value: 1: the size grows"), false);
   });
 });
 
@@ -171,6 +201,27 @@ describe("names that the API server decides", () => {
     );
   });
 
+  test("of no connection secret of a claim", async () => {
+    const writers = [{ controller: "claim/shops", key: "default/web", round: 1 }];
+    assert.equal(await generated({ ...map({}), kind: "Secret" }, { writers }), false);
+  });
+
+  test("of objects whose names contain a generated one", async () => {
+    const newNames = new Set(["web-x1y2z"]);
+    const derived = await changeOf(entryOf(undefined, map({}, { name: "web-x1y2z-db" })), { newNames });
+    assert.deepEqual([derived?.isNameGenerated, derived?.generatedFrom], [true, "web-x1y2z"]);
+    const before = map({ a: "1" }, { name: "web-x1y2z-db" });
+    const existing = await changeOf(entryOf(before, map({ a: "2" }, { name: "web-x1y2z-db" })), { newNames });
+    assert.deepEqual([existing?.isNameGenerated, existing?.generatedFrom], [false, undefined]);
+  });
+
+  test("are not known in values either", async () => {
+    const change = await changeOf(entryOf(map({ ref: "" }), map({ ref: "web-x1y2z" })), {
+      newNames: new Set(["web-x1y2z"]),
+    });
+    assert.equal(change?.fields[0]?.unknown, true);
+  });
+
   test("of no object that exists", async () => {
     const change = await changeOf(
       entryOf(map({ a: "1" }, { generateName: "o-" }), map({ a: "2" }, { generateName: "o-" })),
@@ -196,12 +247,10 @@ describe("the external resource of a deleted one", () => {
     });
   }
 
-  test("only deletions concern it", async () => {
-    const spec = { forProvider: {} };
-    assert.equal(
-      (await changeOf(entryOf({ ...map({ a: "1" }), spec }, { ...map({ a: "2" }), spec })))?.external,
-      undefined,
-    );
+  test("whether an update replaces it is not known, and of other objects there is none", async () => {
+    const updated = async (spec: JsonObject): Promise<string | undefined> =>
+      (await changeOf(entryOf({ ...map({ a: "1" }), spec }, { ...map({ a: "2" }), spec })))?.external;
+    assert.deepEqual([await updated({ forProvider: {} }), await updated({})], ["unknown", undefined]);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   controllerOf,
   isControlledBy,
   type KubeObject,
+  lastAppliedAnnotation,
   memberAt,
   objectAt,
   objectsAt,
@@ -28,6 +29,8 @@ export interface ChangeContext {
   readonly ignores: (change: { readonly path: string; readonly kind: string; readonly apiVersion: string }) => boolean;
   /** The uids that the preview gave to objects that do not exist yet. */
   readonly newUids: ReadonlySet<string>;
+  /** The names that the preview made up for objects that do not exist yet. */
+  readonly newNames: ReadonlySet<string>;
   readonly stepOf: (xr: string, resource: string) => string | undefined;
 }
 
@@ -39,31 +42,61 @@ export async function objectChange(entry: OverlayEntry, context: ChangeContext):
   const schema = schemaIn(await context.pass.overlay.definitionOf(shown), shown.apiVersion);
   const show = (object: KubeObject | undefined): JsonObject | undefined =>
     object && context.mask.object(projected(object, context.projection), schema);
-  const [old, next] = [show(before), show(isGoing(entry) ? undefined : now)];
+  // The version in which an object was read or written is not part of it.
+  const earlier = before && { ...before, apiVersion: shown.apiVersion };
+  const [old, next] = [show(earlier), show(isGoing(entry) ? undefined : now)];
   const all = old !== undefined && next !== undefined ? compareValues(old, next, schema) : [];
   const fields = all.filter(({ path }) => !context.ignores({ path, ...shown }));
   const kind = classOf(entry, fields);
   if (kind === undefined) return undefined;
   const round = entry.writers[0]?.round ?? 0;
+  const generatedFrom = before === undefined ? partOf(shown.metadata.name ?? "", context.newNames) : undefined;
   return {
     class: kind,
     apiVersion: shown.apiVersion,
     kind: shown.kind,
     namespace: shown.metadata.namespace,
     name: shown.metadata.name ?? "",
-    isNameGenerated: isGenerated(entry, context),
+    isNameGenerated: generatedFrom !== undefined || isNameGenerated(entry, context.newUids),
+    ...(generatedFrom !== undefined && { generatedFrom }),
     resource: annotationOf(shown, crossplaneAnnotations.resourceName),
     round,
     ...(round >= context.pass.forecastFrom && { after: "composed resources are ready" }),
     approximate: [...entry.approximate].sort(),
-    external: kind === "delete" || kind === "recreate" ? externalOf(before) : undefined,
+    external: externalOf(kind, before),
     ...(refusal !== undefined && { refusal: { ...refusal, text: context.mask.text(refusal.text) } }),
     ...(isGoing(entry) && now !== undefined && { waitsFor: now.metadata.finalizers ?? [] }),
-    isDestructive: ["delete", "recreate", "leave-behind"].includes(kind),
-    fields: fields.map((field) => hidden(field, context.newUids)),
+    isDestructive: destructive.has(kind) || isImmutable(entry, schema),
+    fields: fields.map((field) => hidden(field, context)),
     digest: digestOf([kind, fields.length > 0 ? fields : next] as JsonValue),
     ...shownForms(old, next),
   };
+}
+
+const destructive: ReadonlySet<ChangeClass> = new Set(["delete", "recreate", "leave-behind"]);
+
+/** How API servers and controllers say that a field of an existing object cannot change. */
+const immutableText =
+  /\bimmutable\b|may not be changed|may not change (?:fields|once set)|updates to \S+ spec for fields other than/i;
+
+/** Whether an update is refused because it changes what the server or the schema calls immutable: only another object can have the value. */
+function isImmutable({ before, refusal }: OverlayEntry, schema: JsonObject | undefined): boolean {
+  if (before === undefined || refusal === undefined) return false;
+  return immutableText.test(refusal.text) || immutabilityTexts(schema).some((text) => refusal.text.includes(text));
+}
+
+/** A rule that a value, or one of its fields, is what it was before. */
+const equalsOld = /\bself((?:\.\w+)*)\s*==\s*oldSelf\1(?![\w.])|\boldSelf((?:\.\w+)*)\s*==\s*self\2(?![\w.])/;
+
+/** The texts with which an API server refuses a value by the rules of a schema that make it immutable. */
+function immutabilityTexts(schema: JsonValue | undefined): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(immutabilityTexts);
+  if (!isJsonObject(schema)) return [];
+  const rules = objectsAt(schema, ["x-kubernetes-validations"]).flatMap(({ rule, message }) => {
+    if (typeof rule !== "string" || !equalsOld.test(rule)) return [];
+    return [typeof message === "string" && message !== "" ? message : rule.trim()];
+  });
+  return [...rules, ...Object.values(schema).flatMap((member) => immutabilityTexts(member))];
 }
 
 /** Both forms as they are shown. The controller is compared as one field, which objects do not have. */
@@ -97,31 +130,37 @@ function classOf(entry: OverlayEntry, fields: readonly FieldChange[]): ChangeCla
 }
 
 /** Names of composed resources contain a hash of the uid of their composite resource, and a claim makes up the name of its own. */
-function isGenerated({ before, now, writers }: OverlayEntry, { newUids }: ChangeContext): boolean {
+export function isNameGenerated({ before, now, writers }: OverlayEntry, newUids: ReadonlySet<string>): boolean {
   if (before !== undefined || now === undefined) return false;
-  if (writers[0]?.controller.startsWith("claim/")) return true;
+  if (writers[0]?.controller.startsWith("claim/")) return now.kind !== "Secret";
   if (!now.metadata.generateName) return false;
   return controllerOf(now) === undefined || [...newUids].some((uid) => isControlledBy(now, uid));
 }
 
-/** What the deletion of a managed resource does to what it manages. */
-function externalOf(object: KubeObject | undefined): "kept" | "deleted" | "unknown" | undefined {
-  if (object === undefined) return undefined;
+/** The made-up name that a longer name contains. */
+function partOf(name: string, newNames: ReadonlySet<string>): string | undefined {
+  return [...newNames].find((one) => one !== name && name.includes(one));
+}
+
+/** What a change of a managed resource does to what it manages. */
+function externalOf(kind: ChangeClass, object: KubeObject | undefined): PlannedChange["external"] {
+  if (object === undefined || !["delete", "recreate", "update"].includes(kind)) return undefined;
+  const isManaged =
+    memberAt(object, ["spec", "forProvider"]) !== undefined ||
+    memberAt(object, ["spec", "providerConfigRef"]) !== undefined;
+  if (kind === "update") return isManaged ? "unknown" : undefined;
   const policies = textsAt(object, ["spec", "managementPolicies"]);
   const isOrphaned = textAt(object, ["spec", "deletionPolicy"]) === "Orphan";
   const keeps = policies.length > 0 && !policies.includes("*") && !policies.includes("Delete");
   if (isOrphaned || keeps) return "kept";
-  const isManaged =
-    memberAt(object, ["spec", "forProvider"]) !== undefined ||
-    memberAt(object, ["spec", "providerConfigRef"]) !== undefined;
   return isManaged ? "deleted" : undefined;
 }
 
 /** A field change without values that must not, or cannot, be shown. */
-function hidden(field: FieldChange, newUids: ReadonlySet<string>): FieldChange {
+function hidden(field: FieldChange, context: Pick<ChangeContext, "newUids" | "newNames">): FieldChange {
   const { path, op, old, new: next } = field;
   if (isMasked(old) || isMasked(next)) return { path, op, sensitive: true };
-  const unknown = isUnknown(next, newUids);
+  const unknown = isUnknown(next, [...context.newUids, ...context.newNames]);
   return {
     path,
     op,
@@ -132,10 +171,10 @@ function hidden(field: FieldChange, newUids: ReadonlySet<string>): FieldChange {
   };
 }
 
-function isUnknown(value: JsonValue | undefined, newUids: ReadonlySet<string>): boolean {
-  if (value === undefined || newUids.size === 0) return false;
+function isUnknown(value: JsonValue | undefined, made: readonly string[]): boolean {
+  if (value === undefined || made.length === 0) return false;
   const text = printJson(value);
-  return [...newUids].some((uid) => text.includes(uid));
+  return made.some((one) => text.includes(one));
 }
 
 /** What to compare beyond what users write. */
@@ -155,8 +194,6 @@ const serverMetadata = new Set([
   "deletionTimestamp",
   "deletionGracePeriodSeconds",
 ]);
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The part of an object that a plan is about: without what the server writes, and what every reconcile keeps up to date. */
 export function projected(object: KubeObject, { status, owners }: ProjectionOptions): JsonObject {
@@ -187,7 +224,7 @@ function projectedMetadata(object: KubeObject, metadata: JsonValue | undefined, 
 
 function withoutLastApplied(annotations: JsonValue | undefined): JsonValue {
   if (!isJsonObject(annotations)) return annotations ?? null;
-  const { [lastApplied]: _applied, ...rest } = annotations;
+  const { [lastAppliedAnnotation]: _applied, ...rest } = annotations;
   return rest;
 }
 

@@ -30,6 +30,8 @@ export interface PlannedChange {
   readonly name: string;
   /** Whether the API server, or a uid that it gives, decides the name. */
   readonly isNameGenerated: boolean;
+  /** The generated name of another object that is part of the name. */
+  readonly generatedFrom?: string | undefined;
   /** The name in the pipeline. */
   readonly resource?: string | undefined;
   readonly step?: string | undefined;
@@ -37,6 +39,7 @@ export interface PlannedChange {
   /** What is assumed to happen before. */
   readonly after?: string | undefined;
   readonly approximate: readonly Approximation[];
+  /** What happens to the resource that a managed resource manages; whether an update replaces it is not known here. */
   readonly external?: "kept" | "deleted" | "unknown" | undefined;
   readonly refusal?: { readonly text: string; readonly isInvalid: boolean } | undefined;
   /** Finalizers for which a deleted object waits. */
@@ -55,7 +58,7 @@ export interface PlannedChange {
   readonly replaces?: string | undefined;
 }
 
-/** What becomes of a composite resource when the Composition that it uses changes. */
+/** What happens to a composite resource when the Composition that it uses changes. */
 export type Adoption =
   | "adopts"
   | "leaves"
@@ -123,7 +126,7 @@ export interface Plan {
   /** Objects of the change set that are neither composite resources nor claims. */
   readonly inputs: readonly PlannedChange[];
   readonly composites: readonly PlannedComposite[];
-  /** How many composite resources were looked at; those without anything to tell are not listed. */
+  /** How many composite resources were looked at; those without findings are not listed. */
   readonly examined: number;
   readonly findings: readonly DefinitionFinding[];
   readonly errors: readonly PlanError[];

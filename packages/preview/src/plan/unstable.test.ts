@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { plannedChange as change } from "../../test/planned.ts";
+import { plannedChange as change } from "../../test/overlay-stage.ts";
 import type { PlannedChange } from "./plan.ts";
 import { markUnstable, unstableWarning } from "./unstable.ts";
 

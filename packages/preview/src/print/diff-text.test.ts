@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { printYaml } from "@purlin/kube-objects/yaml";
-import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/planned.ts";
+import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/overlay-stage.ts";
 import type { Plan } from "../plan/plan.ts";
-import { diffText, lineDiff, planMarkdown } from "./diff-text.ts";
+import { diffText, lineDiff, planMarkdown, planNotes } from "./diff-text.ts";
 
 const options = { isCompact: false, yaml: (value: JsonObject): string => printYaml(value) };
 const split = (text: string): string[] => (text === "" ? [] : text.split(" "));
@@ -160,6 +160,25 @@ describe("comments", () => {
       "> App default/web: first line \\| two &lt;b>",
       "",
     ]);
+  });
+
+  test("show findings about definitions, warnings, and where a forecast ended", () => {
+    const plan = planOf([composite([], { incomplete: 'step "s": no', isNameGenerated: true })], {
+      findings: [
+        { definition: "apps.example.org", path: "spec.size", level: "breaking", text: "removed", objects: ["App a"] },
+      ],
+      warnings: ["the plan is stale"],
+    });
+    const notes = [
+      "breaking: apps.example.org spec.size: removed: App a",
+      "warning: the plan is stale",
+      'App default/web (generated): beyond this point: step "s": no',
+    ];
+    assert.deepEqual(
+      comment(plan).filter((line) => line.startsWith("- ")),
+      notes.map((note) => `- ${note}`),
+    );
+    assert.deepEqual(planNotes(plan), notes);
   });
 
   test("have a table with the counts and a note of each composite resource", () => {

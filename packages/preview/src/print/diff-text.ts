@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
-import { counted, headline } from "./plan-text.ts";
+import { counted, findingLine, headline, notesOf } from "./plan-text.ts";
 
 /** How diffs are printed. */
 interface DiffTextOptions {
@@ -10,6 +10,17 @@ interface DiffTextOptions {
   readonly yaml: (value: JsonObject) => string;
   /** Only names changed Compositions. */
   readonly isCompositionMinimized?: boolean | undefined;
+}
+
+/** What the diffs of a plan do not show, one line each. */
+export function planNotes(plan: Plan): string[] {
+  return [...plan.findings.map(findingLine), ...notesOf(plan), ...endedForecasts(plan)];
+}
+
+function endedForecasts({ composites }: Plan): string[] {
+  return composites.flatMap((one) =>
+    one.incomplete === undefined ? [] : `${titleOf(one)}: beyond this point: ${one.incomplete}`,
+  );
 }
 
 /** A plan in the form of crossplane-diff. */
@@ -70,7 +81,7 @@ interface Line {
   readonly text: string;
 }
 
-/** Two texts as one: lines begin with `+ `, `- ` or two blanks. With a context, only so many lines around changes, parted by `...`. */
+/** Two texts as one: lines begin with `+ `, `- ` or two blanks. With a context, only this many lines around changes, parted by `...`. */
 export function lineDiff(before: readonly string[], after: readonly string[], context?: number | undefined): string[] {
   const lines = compareLines(before, after);
   if (context === undefined) return lines.map(printed);
@@ -152,6 +163,7 @@ export function planMarkdown(plan: Plan, options: MarkdownOptions): string {
         ]
       : []),
     ...errorLines(plan),
+    ...noteLines(plan),
     ...tableOf(plan),
   ];
   const blocks = [
@@ -183,6 +195,11 @@ function errorLines(plan: Plan): string[] {
   return texts.length === 0 ? [] : ["> [!CAUTION]", ...texts.map((text) => `> ${oneLine(text)}`), ""];
 }
 
+function noteLines(plan: Plan): string[] {
+  const texts = planNotes(plan);
+  return texts.length === 0 ? [] : [...texts.map((text) => `- ${oneLine(text)}`), ""];
+}
+
 function tableOf({ composites }: Plan): string[] {
   if (composites.length === 0) return [];
   const rows = composites.map((one) => {
@@ -195,8 +212,8 @@ function tableOf({ composites }: Plan): string[] {
   return ["| XR | + | ~ | - | note |", "|---|---|---|---|---|", ...rows, ""];
 }
 
-function titleOf({ kind, namespace, name }: PlannedComposite): string {
-  return `${kind} ${namespace ? `${namespace}/` : ""}${name}`;
+function titleOf({ kind, namespace, name, isNameGenerated }: PlannedComposite): string {
+  return `${kind} ${namespace ? `${namespace}/` : ""}${name}${isNameGenerated ? " (generated)" : ""}`;
 }
 
 function oneLine(text: string): string {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { FieldChange } from "@purlin/kube-objects/difference";
-import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/planned.ts";
+import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/overlay-stage.ts";
 import type { Adoption, Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
 import { counted, headline, planText } from "./plan-text.ts";
 
@@ -20,7 +20,7 @@ describe("the last line", () => {
     "nothing was looked at": [planOf([]), "No changes in 0 composite resources."],
     "nothing changes, and something failed": [
       planOf([failed], { errors: [{ text: "y", isInvalid: true }], examined: 3 }),
-      "No changes in 3 composite resources. Failed: 2.",
+      "No changes in 2 of 3 composite resources. Failed: 2.",
     ],
     "all counts": [
       planOf([composite([change()])], { summary, examined: 5 }),
@@ -52,6 +52,13 @@ describe("the last line", () => {
     );
     assert.match(planText(planOf([composite([change()])]), hides), /b"\n\nNo changes in 1 composite resource\.\n$/);
   });
+});
+
+test("an update of a managed resource has one note: what its provider replaces is not known", () => {
+  const update = change({ external: "unknown" });
+  const shown = planText(planOf([composite([update, update])]), hides).split("\n");
+  assert.equal(shown.filter((line) => /^note: .*provider replaces/.test(line)).length, 1);
+  assert.doesNotMatch(planText(planOf([composite([change()])]), hides), /note:/);
 });
 
 test("a number and its noun", () => {
@@ -160,6 +167,10 @@ describe("changes", () => {
     "a resource of a step": [{ resource: "map", step: "render" }, '~ ConfigMap map  default/one  step "render"'],
     "a cluster-scoped object": [{ namespace: undefined }, "~ ConfigMap one"],
     "a generated name": [{ isNameGenerated: true, name: "web-map-x1" }, "~ ConfigMap web-map-(known after apply)"],
+    "a name that contains a generated one": [
+      { isNameGenerated: true, generatedFrom: "web-x1", name: "web-x1-map" },
+      "~ ConfigMap default/web-x1-map (generated)",
+    ],
     "a generated name without a known part": [{ isNameGenerated: true, name: "x1" }, "~ ConfigMap (known after apply)"],
     "an assumption": [
       { after: "composed resources are ready" },

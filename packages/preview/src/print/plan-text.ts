@@ -22,14 +22,25 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
     lines.push(...changeLines(isMinimized ? { ...change, fields: [] } : change, ""));
   }
   for (const composite of plan.composites) lines.push(...compositeLines(composite, options));
-  for (const finding of plan.findings) {
-    const objects = finding.objects.length === 0 ? "" : `: ${finding.objects.join(", ")}`;
-    lines.push(`${finding.level}: ${finding.definition} ${finding.path}: ${finding.text}${objects}`);
-  }
+  lines.push(...plan.findings.map(findingLine));
   lines.push(...pendingLines(plan, options));
   const isEmpty = lines.length === 0;
-  for (const warning of plan.warnings) lines.push(`warning: ${warning}`);
+  lines.push(...notesOf(plan));
   return `${[...lines, ...(isEmpty ? [] : [""]), headline(plan)].join("\n")}\n`;
+}
+
+/** What a reader of the changes has to know besides them. */
+export function notesOf({ warnings, composites }: Plan): string[] {
+  const isUnknown = composites.some(({ changes }) => changes.some(({ external }) => external === "unknown"));
+  return [
+    ...warnings.map((warning) => `warning: ${warning}`),
+    ...(isUnknown ? ["note: whether a provider replaces an external resource is not known here"] : []),
+  ];
+}
+
+/** The objects of a definition that a change concerns. */
+export function findingLine({ level, definition, path, text, objects }: Plan["findings"][number]): string {
+  return `${level}: ${definition} ${path}: ${text}${objects.length === 0 ? "" : `: ${objects.join(", ")}`}`;
 }
 
 /** The last line of a plan. */
@@ -37,8 +48,11 @@ export function headline({ summary, composites, inputs, errors, examined }: Plan
   const failed = composites.filter((one) => one.errors.length > 0).length;
   const problems = failed + errors.length === 0 ? "" : ` Failed: ${failed + errors.length}.`;
   const { added, modified, removed, refused, destructive } = summary;
-  if (added + modified + removed + refused + destructive === 0)
-    return `No changes in ${counted(examined, "composite resource")}.${problems}`;
+  if (added + modified + removed + refused + destructive === 0) {
+    // Of what failed it is not known whether it changes.
+    const seen = failed === 0 ? "" : `${examined - failed} of `;
+    return `No changes in ${seen}${counted(examined, "composite resource")}.${problems}`;
+  }
   const changed = composites.filter(({ changes, isDeferred }) => changes.length > 0 && !isDeferred).length;
   const held = composites.filter((one) => one.held !== undefined).length;
   const where =
@@ -131,7 +145,7 @@ const signs: Readonly<Record<PlannedChange["class"], string>> = {
 
 function changeLines(change: PlannedChange, indent: string): string[] {
   const { resource, kind, step, after } = change;
-  const named = change.isNameGenerated ? `${generatedStem(change)}(known after apply)` : placeOf(change);
+  const named = change.isNameGenerated ? generatedName(change) : placeOf(change);
   const title = `${kind} ${resource === undefined ? named : `${resource}  ${named}`}`;
   const notes = [
     step === undefined ? "" : `step "${step}"`,
@@ -146,10 +160,11 @@ function signOf(change: PlannedChange): string {
   return signs[change.class];
 }
 
-/** The part of a generated name that is known. */
-function generatedStem({ name }: PlannedChange): string {
-  const end = name.lastIndexOf("-");
-  return end === -1 ? "" : name.slice(0, end + 1);
+/** The part of a generated name that is known, or a name that contains a generated one. */
+function generatedName(change: PlannedChange): string {
+  const { name, generatedFrom } = change;
+  if (generatedFrom !== undefined) return `${placeOf(change)} (generated)`;
+  return `${name.slice(0, name.lastIndexOf("-") + 1)}(known after apply)`;
 }
 
 function classNotes(change: PlannedChange): string[] {

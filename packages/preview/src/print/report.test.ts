@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectsAt } from "@purlin/kube-objects/object";
-import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/planned.ts";
+import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/overlay-stage.ts";
 import type { PlannedChange, PlannedComposite } from "../plan/plan.ts";
 import { planReport } from "./report.ts";
 
@@ -223,6 +223,20 @@ describe("changed Compositions", () => {
         "leaving changed",
       ],
     );
+    const [changed, same] = objectsAt(report ?? {}, ["impactAnalysis"]);
+    const downstream = changed?.["downstreamChanges"] as JsonObject;
+    assert.deepEqual(downstream["summary"], { added: 0, modified: 1, removed: 0 });
+    assert.deepEqual(
+      objectsAt(downstream, ["changes"]).map(({ name }) => name),
+      ["one"],
+    );
+    assert.equal(same?.["downstreamChanges"], undefined);
+  });
+
+  test("one that the server refuses has its words", () => {
+    const refused = { ...apps, class: "refused", refusal: { text: "no", isInvalid: true } } as const;
+    const [report] = planReport(planOf([], { inputs: [refused] }))["compositions"] as JsonObject[];
+    assert.equal(report?.["error"], "no");
   });
 });
 

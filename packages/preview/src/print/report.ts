@@ -18,7 +18,7 @@ export function planReport(plan: Plan): JsonObject {
     xrs: plan.composites.map(compositeReport),
     compositions: compositionReports(plan),
     definitions: definitionReports(plan.findings),
-    functions: plan.functions.map((one) => ({ ...one })),
+    functions: plan.functions.map((one) => defined({ ...one })),
     warnings: [...plan.warnings],
     errors: [...plan.errors.map((error) => errorReport(error)), ...plan.composites.flatMap(compositeErrors)],
   });
@@ -34,7 +34,6 @@ function errorReport({ text, isInvalid }: PlanError, resourceID?: string): JsonO
 
 function compositeReport(composite: PlannedComposite): JsonObject {
   const { apiVersion, kind, namespace, name, changes, pending, errors } = composite;
-  const count = (accepts: (change: PlannedChange) => boolean): number => changes.filter(accepts).length;
   return defined({
     xr: defined({ apiVersion, kind, name, namespace }),
     status: errors.length > 0 ? "error" : changes.length > 0 ? "changed" : "unchanged",
@@ -45,15 +44,16 @@ function compositeReport(composite: PlannedComposite): JsonObject {
     deferred: composite.isDeferred || undefined,
     rounds: composite.rounds,
     incomplete: composite.incomplete,
-    summary: {
-      added: count((one) => typeOf(one) === "added"),
-      modified: count((one) => typeOf(one) === "modified"),
-      removed: count((one) => typeOf(one) === "removed"),
-    },
+    summary: countsOf(composite),
     changes: changes.map(changeReport),
     pending: pending.map(changeReport),
     ...(errors.length > 0 && { errors: compositeErrors(composite) }),
   });
+}
+
+function countsOf({ changes }: PlannedComposite): JsonObject {
+  const count = (type: string): number => changes.filter((one) => typeOf(one) === type).length;
+  return { added: count("added"), modified: count("modified"), removed: count("removed") };
 }
 
 function typeOf({ old, new: next }: PlannedChange): "added" | "modified" | "removed" {
@@ -90,7 +90,7 @@ function changeReport(change: PlannedChange): JsonObject {
   });
 }
 
-/** What becomes of the composite resources of each changed Composition. */
+/** What happens to the composite resources of each changed Composition. */
 function compositionReports({ inputs, composites }: Plan): JsonObject[] {
   return inputs
     .filter(({ kind }) => kind === "Composition")
@@ -101,6 +101,7 @@ function compositionReports({ inputs, composites }: Plan): JsonObject[] {
       const count = (accepts: (one: PlannedComposite) => boolean): number => users.filter(accepts).length;
       return {
         name: change.name,
+        ...(change.refusal !== undefined && { error: change.refusal.text }),
         compositionChanges: changeReport(change),
         affectedResources: {
           total: users.length,
@@ -122,7 +123,8 @@ const filterReasons: Readonly<Record<string, string>> = {
   deleting: "deleting",
 };
 
-function impactOf({ apiVersion, kind, name, namespace, adoption, changes, errors }: PlannedComposite): JsonObject {
+function impactOf(composite: PlannedComposite): JsonObject {
+  const { apiVersion, kind, name, namespace, adoption, changes, errors } = composite;
   const filterReason = filterReasons[adoption];
   const status =
     filterReason !== undefined
@@ -132,7 +134,19 @@ function impactOf({ apiVersion, kind, name, namespace, adoption, changes, errors
         : changes.length > 0
           ? "changed"
           : "unchanged";
-  return defined({ apiVersion, kind, name, namespace, status, filterReason, adoption, error: errors[0]?.text });
+  return defined({
+    apiVersion,
+    kind,
+    name,
+    namespace,
+    status,
+    filterReason,
+    adoption,
+    error: errors[0]?.text,
+    ...(changes.length > 0 && {
+      downstreamChanges: { summary: countsOf(composite), changes: changes.map(changeReport) },
+    }),
+  });
 }
 
 function definitionReports(findings: readonly DefinitionFinding[]): JsonObject[] {

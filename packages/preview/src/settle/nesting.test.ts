@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { entryOf, memoryPass } from "../../test/memory-pass.ts";
+import { entryOf, memoryPass } from "../../test/overlay-stage.ts";
 import { app, appType } from "../../test/scene-objects.ts";
 import { requireEnd } from "./nesting.ts";
 

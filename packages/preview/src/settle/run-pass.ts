@@ -49,7 +49,7 @@ export interface PlaneOptions {
   readonly deadline?: AbortSignal | undefined;
   /** Gets the events of controllers; none are kept unless given. */
   readonly events?: EventRecorder | undefined;
-  /** Called with every change of an object, and who made it. */
+  /** Called with every change of an object, and its writer. */
   readonly onWrite?: ((change: CacheChange, writer: Writer) => void) | undefined;
   /** Apply what would be held until it is approved, and report it. Otherwise it is held. */
   readonly appliesHeld?: boolean | undefined;
@@ -179,7 +179,7 @@ function namedCalls(functions: PassFunctions, engine: PreviewEngine): PassFuncti
   };
 }
 
-interface OperationParts {
+interface OperationsDeps {
   readonly client: ControllerClient;
   readonly engine: PreviewEngine;
   readonly functionPlane: PassFunctions;
@@ -187,7 +187,7 @@ interface OperationParts {
 }
 
 /** An Operation of the change set runs, and what it applies is part of the plan. A server may not serve its kind. */
-async function startOperations({ client, engine, functionPlane, options }: OperationParts): Promise<void> {
+async function startOperations({ client, engine, functionPlane, options }: OperationsDeps): Promise<void> {
   const { runStep, fetchers } = functionPlane;
   const { developmentFunctions, developmentTrust } = { ...defaultControlPlaneSettings, ...options.settings };
   const { spec, watches } = createOperationController({

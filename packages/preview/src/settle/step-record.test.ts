@@ -29,7 +29,11 @@ function recorder(record = createStepRecord()) {
       closed += 1;
     },
     runStep: async ({ functionName }: { readonly functionName: string }) => ({
-      target: { revisionName: `${functionName}-1`, endpoint: `dns:///${functionName}` },
+      target: {
+        revisionName: `${functionName}-1`,
+        endpoint: `dns:///${functionName}`,
+        packageRef: functionName === "apple" ? "" : `example.org/${functionName}:v1`,
+      },
       response: { desired: desired(answers.shift() ?? {}) },
     }),
   } as unknown as PassFunctions);
@@ -75,7 +79,7 @@ test("functions are listed once, by name, with their last revision", async () =>
   for (const fn of ["zebra", "apple", "zebra"]) await run("s", {}, {}, { fn });
   assert.deepEqual(record.functions(), [
     { name: "apple", revision: "apple-1", endpoint: "dns:///apple" },
-    { name: "zebra", revision: "zebra-1", endpoint: "dns:///zebra" },
+    { name: "zebra", revision: "zebra-1", endpoint: "dns:///zebra", image: "example.org/zebra:v1" },
   ]);
 });
 

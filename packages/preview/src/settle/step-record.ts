@@ -20,7 +20,14 @@ export interface UsedFunction {
   readonly name: string;
   /** The FunctionRevision, or the Function itself when it runs from a source or at an address of its own. */
   readonly revision: string;
-  readonly endpoint: string;
+  /** Undefined for a process of the preview itself. */
+  readonly endpoint?: string | undefined;
+  /** What the user named to run instead. */
+  readonly source?: string | undefined;
+  /** The package, unless it runs from a source or at an address of its own. */
+  readonly image?: string | undefined;
+  /** How it was reached, as the caller knows it. */
+  readonly route?: string | undefined;
 }
 
 /** Makes an empty record. */
@@ -35,8 +42,10 @@ export function createStepRecord(): StepRecord {
       close: () => functions.close(),
       async runStep(reference, request, call) {
         const run = await functions.runStep(reference, request, call);
-        const { revisionName, endpoint } = run.target;
-        used.set(reference.functionName, { name: reference.functionName, revision: revisionName, endpoint });
+        const { revisionName, endpoint, packageRef } = run.target;
+        const image = packageRef === "" ? {} : { image: packageRef };
+        const name = reference.functionName;
+        used.set(name, { name, revision: revisionName, endpoint, ...image });
         const composite = compositeOf(request);
         for (const [name, { resource }] of run.response.desired?.resources ?? []) {
           const before = request.desired?.resources.get(name)?.resource;

@@ -13,7 +13,7 @@ import {
   toJson,
 } from "@purlin/function-protocol";
 import { refOf } from "../record/cut-run.ts";
-import type { StoredRun, StoredStep } from "../record/stored-run.ts";
+import { isStoredRun, type StoredRun, type StoredStep } from "../record/stored-run.ts";
 import { mapRequest, mapResponse, visitRequest, visitResponse } from "../redact/map-structs.ts";
 import { omittedBytes } from "../redact/redact-object.ts";
 import type { RunDocument } from "../store/run-reader.ts";
@@ -40,8 +40,9 @@ export interface Run extends Omit<StoredRun, "steps" | "composite" | "revision" 
 
 const missing = Struct.from({});
 
-/** Puts the objects back into the messages of a run. */
+/** Puts the objects back into the messages of a run. Throws when the document, which may come from elsewhere, is not one. */
 export function inflateRun({ run, repeats, last, parts }: RunDocument): Run {
+  if (!isStoredRun(run)) throw new Error("the document is not that of a run");
   const structs = new Map(
     Object.entries(parts).map(([ref, text]) => [ref, Struct.fromBytes(Buffer.from(text, "base64"))]),
   );

@@ -21,7 +21,7 @@ const withVersion = (resourceVersion: string) => ({
 
 describe("runs are equal", () => {
   const equal: Readonly<Record<string, RunRecord>> = {
-    "that were made anew": run(),
+    "that were made again": run(),
     "at another time": run({ beganMs: 5, endedMs: 900 }),
     "for another reason": run({ cause: "timer" }),
     "with another duration of a step": run({ steps: [step({ durationMs: 99 })] }),
@@ -31,9 +31,7 @@ describe("runs are equal", () => {
     }),
     "whose objects have the same version": run({ xr: { ...sampleXr, spec: { text: "not looked at" } } }),
   };
-  for (const [name, other] of Object.entries(equal)) {
-    test(name, () => assert.equal(rawDigest(other), rawDigest(run())));
-  }
+  for (const [name, other] of Object.entries(equal)) test(name, () => assert.equal(rawDigest(other), rawDigest(run())));
 });
 
 describe("runs differ", () => {

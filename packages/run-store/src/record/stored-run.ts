@@ -164,3 +164,37 @@ export interface StoredRun extends Omit<RunSummary, "steps" | "writes" | "repeat
   /** The objects of the run, by reference. */
   readonly parts: readonly string[];
 }
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const hasTexts = (value: unknown, ...names: readonly string[]): boolean =>
+  isMembers(value) && names.every((name) => typeof value[name] === "string");
+const isText = (value: unknown): boolean => typeof value === "string";
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem);
+const isSubject = (value: unknown): boolean => hasTexts(value, "apiVersion", "kind", "name");
+const isCall = (value: unknown): boolean =>
+  hasTexts(value, "request") && isMembers(value) && (value["response"] === undefined || isText(value["response"]));
+const isStep = (value: unknown): boolean =>
+  hasTexts(value, "name") && isMembers(value) && isListOf(value["calls"], isCall);
+
+/** Whether a value read from a file or a server is the summary of a run, as far as lists use it. */
+export function isRunSummary(value: unknown): boolean {
+  return (
+    hasTexts(value, "id", "outcome") && isMembers(value) && isSubject(value["xr"]) && isListOf(value["steps"], isText)
+  );
+}
+
+/** Whether such a value is a run whose messages can be put together again. */
+export function isStoredRun(value: unknown): boolean {
+  return (
+    hasTexts(value, "id", "composite") &&
+    isMembers(value) &&
+    isSubject(value["xr"]) &&
+    isListOf(value["steps"], isStep) &&
+    isListOf(value["writes"], isMembers) &&
+    isListOf(value["conditions"], (one) => hasTexts(one, "type", "status"))
+  );
+}

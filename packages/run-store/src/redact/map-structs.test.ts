@@ -185,11 +185,42 @@ test("the values of a map change, its order and the original stay", () => {
     ["a", 2],
   ]);
   assert.deepEqual(
-    [...mapValues(map, (value) => String(value * 2))],
+    [...mapValues(map, (value) => value * 2)],
     [
-      ["z", "2"],
-      ["a", "4"],
+      ["z", 2],
+      ["a", 4],
     ],
   );
   assert.deepEqual([...map.values()], [1, 2]);
+});
+
+describe("a message", () => {
+  const same: StructChange = (struct) => struct;
+  const changeOf =
+    (name: string): StructChange =>
+    (struct) =>
+      struct.value["name"] === name ? named("other") : struct;
+
+  test("shares what has no other object with the original", () => {
+    const mapped = mapRequest(request, same);
+    assert.deepEqual(mapped, request);
+    assert.equal(mapped.observed, request.observed);
+    assert.equal(mapped.extraResources, request.extraResources);
+    assert.equal(mapped.requiredSchemas, request.requiredSchemas);
+    assert.equal(mapResponse(response, same).desired, response.desired);
+  });
+
+  test("has the only object that changed, wherever it is, and the original stays", () => {
+    for (const name of requestNames) {
+      const names: unknown[] = [];
+      visitRequest(mapRequest(request, changeOf(name)), (struct) => names.push(struct.value["name"]));
+      assert.deepEqual(
+        names,
+        requestNames.map((one) => (one === name ? "other" : one)),
+      );
+    }
+    const names: unknown[] = [];
+    visitRequest(request, (struct) => names.push(struct.value["name"]));
+    assert.deepEqual(names, requestNames);
+  });
 });

@@ -15,9 +15,9 @@ export type StructPlace = "composite" | "resource" | "input" | "context" | "outp
 /** Changes one object of a message. */
 export type StructChange = (struct: Struct, place: StructPlace) => Struct;
 
-/** A copy of a request with other objects. Everything else stays, unknown fields included. */
+/** A copy of a request with other objects. Everything else stays, unknown fields included. Parts without another object are not copied. */
 export function mapRequest(request: RunFunctionRequest, change: StructChange): RunFunctionRequest {
-  const { input, context, requiredSchemas } = request;
+  const { input, context } = request;
   return {
     ...request,
     observed: mapState(request.observed, change),
@@ -26,12 +26,10 @@ export function mapRequest(request: RunFunctionRequest, change: StructChange): R
     context: context && change(context, "context"),
     extraResources: mapRequired(request.extraResources, change),
     requiredResources: mapRequired(request.requiredResources, change),
-    requiredSchemas:
-      requiredSchemas.size === 0
-        ? requiredSchemas
-        : mapValues(requiredSchemas, (schema) =>
-            schema.openapiV3 === undefined ? schema : { ...schema, openapiV3: change(schema.openapiV3, "schema") },
-          ),
+    requiredSchemas: mapValues(request.requiredSchemas, (schema) => {
+      const openapiV3 = schema.openapiV3 && change(schema.openapiV3, "schema");
+      return openapiV3 === schema.openapiV3 ? schema : { ...schema, openapiV3 };
+    }),
   };
 }
 
@@ -48,30 +46,34 @@ export function mapResponse(response: RunFunctionResponse, change: StructChange)
 
 function mapState(state: State | undefined, change: StructChange): State | undefined {
   if (state === undefined) return undefined;
-  const { composite, resources } = state;
-  return {
-    ...state,
-    composite: composite && mapResource(composite, change, "composite"),
-    resources: mapValues(resources, (one) => mapResource(one, change, "resource")),
-  };
+  const composite = state.composite && mapResource(state.composite, change, "composite");
+  const resources = mapValues(state.resources, (one) => mapResource(one, change, "resource"));
+  return composite === state.composite && resources === state.resources ? state : { ...state, composite, resources };
 }
 
 function mapRequired(required: Map<string, Resources>, change: StructChange): Map<string, Resources> {
-  if (required.size === 0) return required;
-  return mapValues(required, (one) => ({
-    ...one,
-    items: one.items.map((item) => mapResource(item, change, "resource")),
-  }));
+  return mapValues(required, (one) => {
+    const items = one.items.map((item) => mapResource(item, change, "resource"));
+    return items.every((item, index) => item === one.items[index]) ? one : { ...one, items };
+  });
 }
 
 function mapResource(resource: Resource, change: StructChange, place: StructPlace): Resource {
-  return resource.resource === undefined ? resource : { ...resource, resource: change(resource.resource, place) };
+  const changed = resource.resource && change(resource.resource, place);
+  return changed === resource.resource ? resource : { ...resource, resource: changed };
 }
 
-export function mapValues<T, U>(map: ReadonlyMap<string, T>, change: (value: T) => U): Map<string, U> {
-  const changed = new Map<string, U>();
-  for (const [key, value] of map) changed.set(key, change(value));
-  return changed;
+/** A copy of a map with other values, in the same order; the map itself when no value is another one. */
+export function mapValues<T>(map: Map<string, T>, change: (value: T) => T): Map<string, T> {
+  if (map.size === 0) return map;
+  const changed = new Map<string, T>();
+  let isChanged = false;
+  for (const [key, value] of map) {
+    const next = change(value);
+    isChanged ||= next !== value;
+    changed.set(key, next);
+  }
+  return isChanged ? changed : map;
 }
 
 /** Called with each object of a message. */

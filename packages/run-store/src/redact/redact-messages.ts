@@ -102,11 +102,6 @@ class CollectedValues implements SecretCollector {
   }
 }
 
-/** Most messages have nothing of this. */
-function mapEach<T>(map: Map<string, T>, change: (value: T) => T): Map<string, T> {
-  return map.size === 0 ? map : mapValues(map, change);
-}
-
 function hasDetails({ composite, resources }: State): boolean {
   if ((composite?.connectionDetails.size ?? 0) > 0) return true;
   for (const { connectionDetails } of resources.values()) if (connectionDetails.size > 0) return true;
@@ -134,9 +129,9 @@ class Redactor implements RunRedactor {
       ...clean,
       observed: this.#details(clean.observed),
       desired: this.#details(clean.desired),
-      credentials: mapEach(clean.credentials, (one) => this.#credentials(one)),
-      extraResources: mapEach(clean.extraResources, (one) => this.#detailsOfAll(one)),
-      requiredResources: mapEach(clean.requiredResources, (one) => this.#detailsOfAll(one)),
+      credentials: mapValues(clean.credentials, (one) => this.#credentials(one)),
+      extraResources: mapValues(clean.extraResources, (one) => this.#detailsOfAll(one)),
+      requiredResources: mapValues(clean.requiredResources, (one) => this.#detailsOfAll(one)),
     };
   }
 
@@ -199,7 +194,7 @@ class Redactor implements RunRedactor {
     return { ...credentials, source: { ...source, value: { ...source.value, data: this.#hidden(source.value.data) } } };
   }
 
-  #hidden(map: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
+  #hidden(map: Map<string, Uint8Array>): Map<string, Uint8Array> {
     return mapValues(map, (value) => Buffer.from(this.#scrubber.add(value)));
   }
 

@@ -29,7 +29,7 @@ export function restoreValues(request: RunFunctionRequest, values: MarkedValues)
     const restored = restore(value, values);
     return restored === value ? struct : Struct.from(restored as JsonObject);
   });
-  const bytes = (map: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> =>
+  const bytes = (map: Map<string, Uint8Array>): Map<string, Uint8Array> =>
     mapValues(map, (value) => values.get(Buffer.from(value).toString()) ?? value);
   const resource = (one: Resource): Resource => ({ ...one, connectionDetails: bytes(one.connectionDetails) });
   const state = (one: State | undefined): State | undefined =>

@@ -50,7 +50,7 @@ test("a process killed while it writes leaves a store that opens, without at mos
   assert.ok(length >= Math.min(last, 49), `${length} of ${last}`);
 });
 
-test("a file that cannot grow stops recording with one warning; the process goes on, and what was stored stays", (t) => {
+test("a file that cannot grow stops recording with one warning; the process continues, and what was stored stays", (t) => {
   const directory = folder(t);
   // In blocks of 512 or 1024 bytes, which shells disagree about.
   const limited = `ulimit -f 120; exec "$0" --input-type=module -e "$1" "$2" 200`;

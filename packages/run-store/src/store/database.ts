@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { requireRegularFile } from "@purlin/kube-objects/files";
 
 /** Marks a SQLite file as a store of runs: "Prun". */
 const applicationId = 0x5072756e;
@@ -30,6 +31,7 @@ const schema = `
 
 /** Opens the file of a store for writing; creates it if it does not exist. Throws when it is not such a file. */
 export function openDatabase(path: string): DatabaseSync {
+  if (existsSync(path)) requireRegular(path);
   const database = new DatabaseSync(path);
   try {
     database.exec(
@@ -53,6 +55,7 @@ export function openDatabase(path: string): DatabaseSync {
 /** Opens the file of a store for reading, also while another process writes to it. */
 export function openForReading(path: string): DatabaseSync {
   if (!existsSync(path)) throw new Error(`${path} does not exist`);
+  requireRegular(path);
   const database = new DatabaseSync(path, { readOnly: true });
   try {
     requireOurs(database, path);
@@ -60,6 +63,15 @@ export function openForReading(path: string): DatabaseSync {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** SQLite would wait for a writer when it opens a FIFO. */
+function requireRegular(path: string): void {
+  try {
+    requireRegularFile(path);
+  } catch (error) {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 

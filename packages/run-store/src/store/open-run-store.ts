@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
@@ -57,7 +57,7 @@ interface RunStoreStats {
 const maxQueued = 256;
 /**
  * Runs are stored in slices of this length, with a pause after each. While the event loop is busy, the next slice waits until the
- * process has used so many times the CPU time of the last one for other work: recording takes at most a twentieth, also where the
+ * thread has used this many times the CPU time of the last one for other work: recording takes at most a twentieth, also where the
  * process gets only a part of a core. Runs that come faster than that are dropped and counted.
  */
 const sliceMs = 4;
@@ -93,14 +93,22 @@ function openFiles({ directory, redact }: RunStoreOptions, bounds: Bounds, sensi
   const path = join(directory, storeFile);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const mark = keyedMark(readMarkKey(join(directory, keyFile)));
+  hideFromOthers(path);
   const database = openDatabase(path);
-  chmodSync(path, 0o600);
   const redactor = createRedactor({ mark, sensitive, paths: redact });
   return { database, mark, redactor, writer: new RunWriter(database, bounds), reader: createRunReader(database) };
 }
 
-function processCpuMs(): number {
-  const { user, system } = process.cpuUsage();
+/** Lets only the owner read a database: SQLite gives the files beside it the mode that it has when they are created. */
+function hideFromOthers(path: string): void {
+  const mode = 0o600;
+  if (!existsSync(path)) closeSync(openSync(path, "a", mode));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, mode);
+}
+
+/** The CPU time of this thread, which costs less to read than that of all threads. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
@@ -117,8 +125,8 @@ class Recorder implements RunStore {
   #queue: RunRecord[] = [];
   #cancel: (() => void) | undefined;
   #nextExpiry = 0;
-  /** The last slice: its CPU time, and how much the process had worked by then. */
-  #last = { cpuMs: 0, processMs: 0, loop: performance.eventLoopUtilization() };
+  /** The last slice: its CPU time, and how much the thread had worked by then. */
+  #last = { cpuMs: 0, threadMs: 0, loop: performance.eventLoopUtilization() };
   #recorded = 0;
   #dropped = 0;
   #cpuMs = 0;
@@ -167,12 +175,12 @@ class Recorder implements RunStore {
 
   #slice(forMs: number): void {
     this.#cancel = undefined;
-    const [before, began] = [process.threadCpuUsage(), performance.now()];
+    const [before, began] = [threadCpuMs(), performance.now()];
     this.#guarded(() => this.#store(began + forMs));
-    const { user, system } = process.threadCpuUsage(before);
-    const cpuMs = (user + system) / 1000;
+    const threadMs = threadCpuMs();
+    const cpuMs = threadMs - before;
     this.#cpuMs += cpuMs;
-    this.#last = { cpuMs, processMs: processCpuMs(), loop: performance.eventLoopUtilization() };
+    this.#last = { cpuMs, threadMs, loop: performance.eventLoopUtilization() };
     if (this.#queue.length > 0) this.#schedule();
   }
 
@@ -184,11 +192,11 @@ class Recorder implements RunStore {
     });
   }
 
-  /** Whether other work since the last slice outweighs it, or there is little other work. */
+  /** Whether there is little other work, or other work since the last slice outweighs it. */
   #isDue(): boolean {
-    const { cpuMs, processMs, loop } = this.#last;
-    if (processCpuMs() - processMs >= cpuMs * pauseFactor) return true;
-    return performance.eventLoopUtilization(loop).utilization < busyUtilization;
+    const { cpuMs, threadMs, loop } = this.#last;
+    if (performance.eventLoopUtilization(loop).utilization < busyUtilization) return true;
+    return threadCpuMs() - threadMs >= cpuMs * pauseFactor;
   }
 
   #store(until: number): void {

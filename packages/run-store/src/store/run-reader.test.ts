@@ -2,11 +2,15 @@
 // Which runs a reader lists and finds, and the documents that a control plane serves of them.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import type { RunSubject } from "../record/stored-run.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, openForReading } from "./database.ts";
 import { createRunReader, queryOf, type RunFilter, type RunReader, runsDocument, runsPath } from "./run-reader.ts";
 
 interface Row {
@@ -218,5 +222,41 @@ describe("the documents that are served", () => {
         ...{ after: undefined, failed: false, sinceMs: undefined, limit: undefined },
       },
     ]);
+  });
+});
+
+describe("a store that comes from elsewhere", () => {
+  const bomb = deflateRawSync(Buffer.alloc(65 * 2 ** 20));
+  const rows: Readonly<Record<string, { readonly column: string; readonly value: string | Uint8Array | bigint }>> = {
+    "a summary that is not JSON": { column: "summary", value: "{" },
+    "a summary without a resource": { column: "summary", value: '{"id":"01","outcome":"composed","steps":[]}' },
+    "a summary whose steps are not a list": {
+      column: "summary",
+      value: `{"id":"01","outcome":"composed","steps":1,"xr":${JSON.stringify(subject)}}`,
+    },
+    "a time that is out of range": { column: "last", value: 9_000_000_000_000_000n },
+    "a body that is not JSON": { column: "body", value: "x" },
+    "a body that is nothing": { column: "body", value: "null" },
+    "a body without parts": { column: "body", value: '{"id":"01"}' },
+    "a body that is not compressed": { column: "body", value: Buffer.from("x") },
+    "a body that expands without end": { column: "body", value: bomb },
+  };
+  for (const [what, { column, value }] of Object.entries(rows)) {
+    test(`has ${what}: one error that says so`, () => {
+      const reader = readerOf({ id: "01" });
+      reader.database.prepare(`UPDATE run SET ${column} = ?`).run(value);
+      const isListed = column === "summary" || column === "last";
+      if (isListed) assert.throws(() => reader.list(), /^Error: the list of runs is damaged: /);
+      if (column !== "summary") assert.throws(() => reader.get("01"), /^Error: run "01" is damaged: /);
+    });
+  }
+
+  test("has a FIFO in place of its file: it is not opened", (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "purlin-runs-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "runs.db");
+    execFileSync("mkfifo", [path]);
+    assert.throws(() => openForReading(path), /runs\.db: it is a named pipe \(FIFO\), not a regular file/);
+    assert.throws(() => openDatabase(path), /runs\.db: it is a named pipe \(FIFO\), not a regular file/);
   });
 });

@@ -3,7 +3,7 @@ import type { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { inflateRawSync } from "node:zlib";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import type { RunSummary, StoredRun } from "../record/stored-run.ts";
+import { isRunSummary, type RunSummary, type StoredRun } from "../record/stored-run.ts";
 import type { RunStore } from "./open-run-store.ts";
 
 /** Which runs to list. */
@@ -46,18 +46,30 @@ export interface RunReader {
 export function createRunReader(database: DatabaseSync): RunReader {
   const document = (row: Record<string, unknown>): RunDocument => {
     const run = JSON.parse(bodyText(row["body"])) as StoredRun;
+    if (!Array.isArray(run?.parts)) throw new Error("it has no list of parts");
     return { run, repeats: Number(row["repeats"]), last: isoTime(row["last"]), parts: partsOf(database, run.parts) };
   };
   return {
-    list: (filter = {}) => listRuns(database, filter),
-    get(id) {
-      const rows = database.prepare("SELECT * FROM run WHERE id >= ? AND id < ? LIMIT 2").all(id, `${id}~`);
-      const exact = rows.find((row) => row["id"] === id);
-      const [first, another] = rows;
-      const row = exact ?? (another === undefined ? first : undefined);
-      return row === undefined ? undefined : document(row);
-    },
+    list: (filter = {}) => readable("the list of runs", () => listRuns(database, filter)),
+    get: (id) => readable(`run ${JSON.stringify(id)}`, () => find(id)),
   };
+
+  function find(id: string): RunDocument | undefined {
+    const rows = database.prepare("SELECT * FROM run WHERE id >= ? AND id < ? LIMIT 2").all(id, `${id}~`);
+    const exact = rows.find((row) => row["id"] === id);
+    const [first, another] = rows;
+    const row = exact ?? (another === undefined ? first : undefined);
+    return row === undefined ? undefined : document(row);
+  }
+}
+
+/** Reads something of a file that may come from elsewhere: whatever is wrong with it is one kind of error. */
+function readable<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${what} is damaged: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
 }
 
 /** Small bodies are text; others are compressed. */
@@ -75,6 +87,7 @@ function listRuns(database: DatabaseSync, filter: RunFilter): readonly RunSummar
     const rows = page.all(after, before, pageRows);
     for (const row of rows) {
       const summary = JSON.parse(String(row["summary"])) as Omit<RunSummary, "repeats" | "last">;
+      if (!isRunSummary(summary)) throw new Error(`the summary of ${JSON.stringify(row["id"])} is not one of a run`);
       const run = { ...summary, repeats: Number(row["repeats"]), last: isoTime(row["last"]) };
       if (isWanted(run, filter)) found.push(run);
     }
@@ -114,8 +127,11 @@ function partsOf(database: DatabaseSync, refs: readonly string[]): Record<string
   return parts;
 }
 
+/** Far more than a run or a pack of objects has: what is compressed may be made to expand without end. */
+const maxInflatedBytes = 64 * 2 ** 20;
+
 function inflate(value: unknown): Buffer {
-  return inflateRawSync(value as Uint8Array);
+  return inflateRawSync(value as Uint8Array, { maxOutputLength: maxInflatedBytes });
 }
 
 function isoTime(value: unknown): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -186,10 +186,17 @@ test("a file that is not a store stops recording with one warning, and nothing t
 
 test("files of a store are readable by their owner only", (t) => {
   const directory = folder(t);
+  const readable = (): string[] =>
+    readdirSync(directory).filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0);
+  const store = open(t, { directory });
+  store.record(another(0));
+  store.flush();
+  assert.ok(readdirSync(directory).includes("runs.db-wal"));
+  assert.deepEqual(readable(), []);
+  // As earlier versions left them.
+  for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o644);
   open(t, { directory });
-  for (const name of readdirSync(directory)) {
-    if (!name.startsWith("runs.db-")) assert.equal(statSync(join(directory, name)).mode & 0o077, 0, name);
-  }
+  assert.deepEqual(readable(), ["runs.key"]);
 });
 
 test("a cached response names the run of the call", (t) => {

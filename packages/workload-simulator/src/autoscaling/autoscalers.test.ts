@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, numberAt } from "@purlin/kube-objects/object";
-import { startScene, workloadSpec } from "../../test/scene.ts";
+import { startScene, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 const scalerOf = (name: string): JsonObject => ({

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { systemClock } from "@purlin/base";
 import { eventually } from "@purlin/kube-controller/testing";
 import { annotationOf, controllerOf, objectsAt, textAt } from "@purlin/kube-objects/object";
-import { startScene } from "../../test/scene.ts";
+import { startScene } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 const cronSpec = (schedule: string, fields: object = {}) => ({

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, numberAt } from "@purlin/kube-objects/object";
-import { startScene, workloadSpec } from "../../test/scene.ts";
+import { startScene, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 test("a DaemonSet has one Pod on the simulated node, which an update replaces", async () => {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CacheChange } from "@purlin/kube-client";
-import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
+import {
+  type ReconcileContext,
+  type ReconcileResult,
+  type WatchingController,
+  writeStatus,
+} from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import {
   annotationOf,
@@ -47,7 +52,7 @@ export function deploymentController(deps: SimulatorDeps): WatchingController {
   });
 }
 
-/** A Deployment that recreates its Pods goes on when the last of the old ones is gone. */
+/** A Deployment that recreates its Pods continues when the last of the old ones is gone. */
 function recreatedBy({ informers }: SimulatorDeps, { type, object }: CacheChange) {
   const { namespace } = object.metadata;
   const owner = type === "deleted" ? controllerOf(object) : undefined;
@@ -109,8 +114,11 @@ async function notePause(deps: SimulatorDeps, deployment: KubeObject): Promise<K
     : { reason: "DeploymentResumed", message: "Deployment is resumed" };
   const claim = { type: "Progressing", status: "Unknown", ...text } as const;
   const next = setCondition(conditions, claim, { now: deps.clock.now(), hasUpdateTime: true });
-  const after = withMember(deployment, ["status", "conditions"], next);
-  return deps.client.update(after, { subresource: "status", fieldManager });
+  return writeStatus(deps.client, {
+    before: deployment,
+    after: withMember(deployment, ["status", "conditions"], next),
+    fieldManager,
+  });
 }
 
 /** Whether the size changed since the ReplicaSets were scaled. */

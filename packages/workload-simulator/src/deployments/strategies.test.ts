@@ -10,8 +10,7 @@ import {
   type KubeObject,
   numberAt,
 } from "@purlin/kube-objects/object";
-import { workloadSpec } from "../../test/scene.ts";
-import { World } from "../../test/world.ts";
+import { World, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 import { deploymentController } from "./reconciler.ts";
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, numberAt, objectAt } from "@purlin/kube-objects/object";
-import { startScene, workloadSpec } from "../../test/scene.ts";
+import { startScene, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 const budgetSpec = (fields: JsonObject): JsonObject => ({

@@ -159,7 +159,7 @@ test("a Job that is active for too long fails, and its Pods are deleted", async 
   assert.equal(world.takeEvents().at(-1), "DeadlineExceeded: Job was active longer than specified deadline");
 });
 
-test("a suspended Job has no Pods and no start time, and goes on when it is resumed", async () => {
+test("a suspended Job has no Pods and no start time, and continues when it is resumed", async () => {
   const world = worldWith({ suspend: true });
   await settle(world);
   assert.deepEqual(world.list(kinds.pod), []);

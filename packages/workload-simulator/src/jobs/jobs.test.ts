@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, hasFinalizer, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { fastClock, startScene } from "../../test/scene.ts";
+import { fastClock, startScene } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 import { indexesText, isEnded, readIndexes, trackingFinalizer } from "./job-status.ts";
 
@@ -16,7 +16,7 @@ const jobSpec = (fields: JsonObject = {}, annotations: Readonly<Record<string, s
   ...fields,
 });
 
-test("a Job completes, counts each Pod once, and lets go of its Pods", async () => {
+test("a Job completes, counts each Pod once, and releases its Pods", async () => {
   await using scene = await startScene();
   await scene.create(kinds.job, "work", { spec: jobSpec({ completions: 3, parallelism: 2 }) });
   const job = await scene.until(kinds.job, "work", isEnded);

@@ -76,7 +76,7 @@ test("a slice names the Pods of a Service, and its ports", async () => {
   assert.deepEqual(world.takeWrites(), []);
 });
 
-test("legacy Endpoints tell Pods that serve from the others", async () => {
+test("legacy Endpoints separate Pods that serve from the others", async () => {
   const world = worldWith();
   addPod(world, "p2");
   addPod(world, "p1", { isReady: false });

@@ -50,6 +50,46 @@ test("a Pod is bound to the node, and then runs", async () => {
   assert.deepEqual(world.takeWrites(), []);
 });
 
+const annotated = (annotations: JsonObject): JsonObject => ({ annotations });
+const invalidAnnotations: Readonly<Record<string, readonly [annotations: JsonObject, events: readonly string[]]>> = {
+  "an outcome that does not exist": [
+    { "simulation.purlin.dev/outcome": "CrashLoop" },
+    [
+      'annotation simulation.purlin.dev/outcome is ignored: expected Running, ImagePullBackOff, CrashLoopBackOff, OOMKilled, Pending or exit N, got "CrashLoop"',
+    ],
+  ],
+  "a duration without a unit": [
+    { "simulation.purlin.dev/ready-after": "5", "simulation.purlin.dev/outcome-after": "1m30s" },
+    ['annotation simulation.purlin.dev/ready-after is ignored: expected a duration such as 5s, got "5"'],
+  ],
+  "another name": [
+    { "simulation.purlin.dev/constructor": "x" },
+    ["unknown annotation simulation.purlin.dev/constructor: expected ready-after, outcome, outcome-after, containers"],
+  ],
+  none: [{ "simulation.purlin.dev/outcome": "exit 3", "simulation.purlin.dev/containers": "main" }, []],
+};
+
+for (const [name, [annotations, problems]] of Object.entries(invalidAnnotations)) {
+  test(`an event reports annotations that have no effect: ${name}`, async () => {
+    const { world } = worldWith();
+    addPod(world, "p", {}, annotated(annotations));
+    await step(world);
+    const [, ...events] = world.takeEvents();
+    assert.deepEqual(
+      events,
+      problems.map((problem) => `InvalidSimulation: ${problem}`),
+    );
+  });
+}
+
+test("of many annotations that have no effect only the first are reported", async () => {
+  const { world } = worldWith();
+  const names = Array.from({ length: 50 }, (_, index) => [`simulation.purlin.dev/x${index}`, "y"]);
+  addPod(world, "p", {}, annotated(Object.fromEntries(names)));
+  await step(world);
+  assert.equal(world.takeEvents().length, 6);
+});
+
 const message = (why: string): string =>
   `0/1 nodes are available: ${why}. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`;
 

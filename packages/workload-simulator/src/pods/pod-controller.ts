@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { InformerPool, KubeClient } from "@purlin/kube-client";
-import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
+import {
+  type ReconcileContext,
+  type ReconcileResult,
+  type WatchingController,
+  writeStatus,
+} from "@purlin/kube-controller";
 import { findStatusError, ignoreNotFound, isConflict } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   conditionsOf,
   conditionTime,
@@ -22,7 +28,7 @@ import { nodeAddress, nodeName } from "../node.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 import { isFinished } from "./pod.ts";
-import { hasSchedulingGates, type PodPlan, planOf } from "./pod-plan.ts";
+import { hasSchedulingGates, type PodPlan, planOf, planProblems } from "./pod-plan.ts";
 import { nextPod } from "./pod-status.ts";
 
 const addressIndex = "podIP";
@@ -145,8 +151,7 @@ async function run(
 }
 
 async function storePodStatus({ client }: SimulatorDeps, pod: KubeObject, status: JsonObject): Promise<void> {
-  if (jsonEqual(objectAt(pod, ["status"]), status)) return;
-  await ignoreNotFound(client.update({ ...pod, status }, { subresource: "status", fieldManager: "kubelet" }));
+  await ignoreNotFound(writeStatus(client, { before: pod, after: { ...pod, status }, fieldManager: "kubelet" }));
 }
 
 /** The kubelet reports which containers of a Pod it stops. The API server removes a Pod without waiting for that. */
@@ -179,6 +184,9 @@ async function schedule(deps: PodDeps, context: ReconcileContext, plan: PodPlan)
   const message = `Successfully assigned ${namespace}/${name} to ${nodeName}`;
   const event = { type: "Normal", reason: "Scheduled", message, annotations: simulatedMark } as const;
   deps.events.with("default-scheduler").event(pod, event);
+  for (const problem of planProblems(pod)) {
+    context.emit({ type: "Warning", reason: "InvalidSimulation", message: problem });
+  }
   return outcome;
 }
 

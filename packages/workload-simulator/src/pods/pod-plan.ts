@@ -48,6 +48,34 @@ export function planOf(pod: KubeObject, simulations: readonly KubeObject[]): Pod
   return found === undefined ? planFrom(pod, {}) : planBySimulation(pod, found);
 }
 
+const outcomes = "Running, ImagePullBackOff, CrashLoopBackOff, OOMKilled, Pending or exit N";
+const wantedDuration = "a duration such as 5s";
+
+/** What each annotation must be, and whether a text is. */
+const annotations: Readonly<Record<string, readonly [want: string, isValid: (text: string) => boolean]>> = {
+  "ready-after": [wantedDuration, (text) => readDuration(text) !== undefined],
+  outcome: [outcomes, (text) => readOutcome(text) !== undefined],
+  "outcome-after": [wantedDuration, (text) => readDuration(text) !== undefined],
+  containers: ["names of containers", () => true],
+};
+
+const mostProblems = 5;
+
+/** Why annotations about the simulation of a Pod have no effect, one text for each of the first few. */
+export function planProblems(pod: KubeObject): string[] {
+  const given = Object.entries(pod.metadata.annotations ?? {}).filter(([name]) => name.startsWith(`${prefix}/`));
+  const known = Object.keys(annotations);
+  const problems = given.flatMap(([name, text]) => {
+    const own = name.slice(prefix.length + 1);
+    if (!known.includes(own)) return [`unknown annotation ${name}: expected ${known.join(", ")}`];
+    const [want, isValid] = annotations[own] ?? ["", () => true];
+    return isValid(text)
+      ? []
+      : [`annotation ${name} is ignored: expected ${want}, got ${JSON.stringify(text.slice(0, 100))}`];
+  });
+  return problems.slice(0, mostProblems);
+}
+
 interface PlanTexts {
   readonly readyAfter?: string | undefined;
   readonly outcome?: string | undefined;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { startScene } from "../../test/scene.ts";
+import { startScene } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 import { isReady, templateHash } from "./pod.ts";
 import { matchesGlob, planOf } from "./pod-plan.ts";
@@ -119,7 +119,7 @@ test("the containers of a deleted Pod that run are reported as stopped", async (
   assert.ok(!(await scene.reasons(other)).includes("Killing"));
 });
 
-test("the hash of a template tells integers beyond 2^53 apart", () => {
+test("the hash of a template distinguishes integers beyond 2^53", () => {
   const hashOf = (tolerationSeconds: bigint): string =>
     templateHash({ spec: { tolerations: [{ tolerationSeconds }] } }, 0);
   assert.equal(hashOf(9007199254740993n), hashOf(9007199254740993n));

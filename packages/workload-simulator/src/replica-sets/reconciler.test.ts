@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, conditionTime, controllerReference, type KubeObject } from "@purlin/kube-objects/object";
-import { workloadSpec } from "../../test/scene.ts";
-import { World } from "../../test/world.ts";
+import { World, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 import { replicaSetController, replicationController } from "./reconciler.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { controllerOf, type KubeObject, numberAt, objectAt } from "@purlin/kube-objects/object";
-import { startScene, workloadSpec } from "../../test/scene.ts";
+import { startScene, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 const labels = { app: "web" };

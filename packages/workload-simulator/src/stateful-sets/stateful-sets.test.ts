@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { startScene, workloadSpec } from "../../test/scene.ts";
+import { startScene, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 const isUpdated = (set: KubeObject): boolean => {
@@ -34,7 +34,7 @@ test("the Pods of a StatefulSet have names in order, and a new template replaces
   assert.deepEqual(await names(), ["db-0"]);
 });
 
-test("an ordered StatefulSet does not go on after a Pod that is not ready; a parallel one does", async () => {
+test("an ordered StatefulSet does not continue after a Pod that is not ready; a parallel one does", async () => {
   await using scene = await startScene();
   const annotations = { "simulation.purlin.dev/outcome": "ImagePullBackOff" };
   await scene.create(kinds.statefulSet, "stuck", {

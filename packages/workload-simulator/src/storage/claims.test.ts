@@ -103,3 +103,18 @@ test("the volume of a claim that is gone is deleted, or released, as its policy 
   const [kept] = (await released("keep")).list(kinds.volume);
   assert.equal(stringAt(kept ?? {}, ["status", "phase"]), "Released");
 });
+
+test("a bound claim that asks for more gets it, with its volume", async () => {
+  const world = worldWith();
+  await step(world);
+  world.takeEvents();
+  world.change(kinds.claim, "data", { spec: { resources: { requests: { storage: "7Gi" } } } });
+  await step(world);
+  const [volume] = world.list(kinds.volume);
+  assert.equal(stringAt(volume ?? {}, ["spec", "capacity", "storage"]), "7Gi");
+  assert.equal(stringAt(world.get(kinds.claim, "data"), ["status", "capacity", "storage"]), "7Gi");
+  assert.deepEqual(world.takeEvents(), ["VolumeResizeSuccessful: Resize volume succeeded"]);
+  world.takeWrites();
+  await step(world);
+  assert.deepEqual(world.takeWrites(), []);
+});

@@ -12,10 +12,17 @@ import {
   textAt,
   withMember,
 } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
 import { kinds } from "../kinds.ts";
 
 import { simulatedController } from "../simulated-controller.ts";
-import { fieldManager, type SimulatorDeps, simulatedMark, storeStatus } from "../simulator-deps.ts";
+import {
+  fieldManager,
+  type SimulatorDeps,
+  simulatedAnnotation,
+  simulatedMark,
+  storeStatus,
+} from "../simulator-deps.ts";
 
 const defaultClass = "storageclass.kubernetes.io/is-default-class";
 const provisioner = "purlin.dev/simulated";
@@ -23,7 +30,8 @@ const provisioner = "purlin.dev/simulated";
 /** Creates the default StorageClass, unless there is one. */
 export async function createStorageClass(kube: KubeClient): Promise<void> {
   const { items } = await kube.list(kinds.storageClass);
-  if (items.some((one) => annotationOf(one, defaultClass) === "true")) return;
+  const present = items.find((one) => annotationOf(one, defaultClass) === "true");
+  if (present !== undefined) return letGrow(kube, present);
   const metadata = { name: "standard", annotations: { [defaultClass]: "true", ...simulatedMark } };
   const object = {
     ...kinds.storageClass,
@@ -31,6 +39,7 @@ export async function createStorageClass(kube: KubeClient): Promise<void> {
     provisioner,
     reclaimPolicy: "Delete",
     volumeBindingMode: "Immediate",
+    allowVolumeExpansion: true,
   };
   try {
     await kube.create(object, { fieldManager });
@@ -39,7 +48,14 @@ export async function createStorageClass(kube: KubeClient): Promise<void> {
   }
 }
 
-/** Provisions a volume for each claim and binds them. */
+/** A class that an earlier release made does not say whether its volumes grow. */
+async function letGrow(kube: KubeClient, storageClass: KubeObject): Promise<void> {
+  const isOurs = stringAt(storageClass, ["provisioner"]) === provisioner;
+  if (!isOurs || memberAt(storageClass, ["allowVolumeExpansion"]) !== undefined) return;
+  await kube.update({ ...storageClass, allowVolumeExpansion: true }, { fieldManager });
+}
+
+/** Provisions a volume for each claim, binds them, and lets the volume grow with its claim. */
 export function claimController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "persistentvolume-controller",
@@ -58,7 +74,8 @@ function unboundClaims({ informers }: SimulatorDeps) {
 
 async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promise<ReconcileResult> {
   const claim = context.stored.object;
-  if (isDeleted(claim) || textAt(claim, ["status", "phase"]) === "Bound") return {};
+  if (isDeleted(claim)) return {};
+  if (textAt(claim, ["status", "phase"]) === "Bound") return resize(deps, context);
   const storage = await classOf(deps, claim);
   if (storage === undefined) return noteMissingClass(context);
   const volume = await provision(deps, claim, storage);
@@ -79,6 +96,24 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   await storeStatus(deps, volume, { phase: "Bound" });
   await storeStatus(deps, bound, { phase: "Bound", accessModes, capacity });
   context.emit({ reason: "ProvisioningSucceeded", message: `Successfully provisioned volume ${name}` });
+  return {};
+}
+
+/** Gives a bound claim the storage that it asks for, as far as it asks for more than it has. */
+async function resize(
+  deps: SimulatorDeps,
+  { stored: { object: claim }, emit }: ReconcileContext,
+): Promise<ReconcileResult> {
+  const wanted = stringAt(claim, ["spec", "resources", "requests", "storage"]);
+  const present = stringAt(claim, ["status", "capacity", "storage"]);
+  if (wanted === "" || present === "" || compareQuantities(wanted, present) <= 0) return {};
+  const volume = await deps.client.get(kinds.volume, { name: stringAt(claim, ["spec", "volumeName"]) });
+  // Volumes that others made do not grow here.
+  if (volume === undefined || annotationOf(volume, simulatedAnnotation) === undefined) return {};
+  await deps.client.update(withMember(volume, ["spec", "capacity", "storage"], wanted), { fieldManager });
+  const capacity = { ...objectAt(claim, ["status", "capacity"]), storage: wanted };
+  await storeStatus(deps, claim, { ...objectAt(claim, ["status"]), capacity });
+  emit({ reason: "VolumeResizeSuccessful", message: "Resize volume succeeded" });
   return {};
 }
 

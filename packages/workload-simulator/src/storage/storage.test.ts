@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { isDeleted, stringAt } from "@purlin/kube-objects/object";
-import { startScene, workloadSpec } from "../../test/scene.ts";
+import { startScene, workloadSpec } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 
 test("the claims of a StatefulSet are bound to volumes, which go with their claims", async () => {

@@ -52,14 +52,14 @@ serve((req, rsp) => {
   const dataType = schema?.properties.data.type ?? "unknown";
   const news = readFileSync(process.env.POSTCARD_NEWS, "utf8");
   setDesiredCompositeStatus({ rsp, status: { trail, news, dataType } });
-  tell(rsp, { type: "Addressed", status: Status.STATUS_CONDITION_TRUE, reason: "Found" });
+  setCondition(rsp, { type: "Addressed", status: Status.STATUS_CONDITION_TRUE, reason: "Found" });
   normal(rsp, `wrote a card to ${data.to}`);
   return rsp;
 });
 
 function refuse(rsp) {
   const reason = "NoText";
-  tell(rsp, { type: "Written", status: Status.STATUS_CONDITION_FALSE, reason, message: "Write something." });
+  setCondition(rsp, { type: "Written", status: Status.STATUS_CONDITION_FALSE, reason, message: "Write something." });
   rsp.results.push({
     severity: Severity.SEVERITY_FATAL,
     reason,
@@ -72,7 +72,7 @@ function refuse(rsp) {
 function wait(rsp, name) {
   setDesiredCompositeResource(rsp, Resource.fromJSON({}), Ready.READY_FALSE);
   const message = `Recipient ${name} not found.`;
-  tell(rsp, { type: "Addressed", status: Status.STATUS_CONDITION_FALSE, reason: "Unknown", message });
+  setCondition(rsp, { type: "Addressed", status: Status.STATUS_CONDITION_FALSE, reason: "Unknown", message });
   rsp.results.push({
     severity: Severity.SEVERITY_WARNING,
     reason: "NoRecipient",
@@ -92,6 +92,6 @@ function isPosted(req) {
   return card?.metadata.annotations?.["e2e.example.org/posted"] === "yes";
 }
 
-function tell(rsp, condition) {
+function setCondition(rsp, condition) {
   rsp.conditions.push({ ...condition, target: Target.TARGET_COMPOSITE_AND_CLAIM });
 }

@@ -50,7 +50,7 @@ class Postcard(grpcv1.FunctionRunnerServiceServicer):
         schema = request.get_required_schema(req, "card") or {}
         data_type = schema.get("properties", {}).get("data", {}).get("type", "unknown")
         resource.update_status(rsp.desired.composite, {"trail": trail, "news": NEWS.read_text(), "dataType": data_type})
-        tell(rsp, fnv1.STATUS_CONDITION_TRUE, "Found", "")
+        set_condition(rsp, fnv1.STATUS_CONDITION_TRUE, "Found", "")
         response.normal(rsp, f"wrote a card to {data['to']}")
         return rsp
 
@@ -77,7 +77,7 @@ def refuse(rsp):
 
 def wait(rsp, name):
     rsp.desired.composite.ready = fnv1.READY_FALSE
-    tell(rsp, fnv1.STATUS_CONDITION_FALSE, "Unknown", f"Recipient {name} not found.")
+    set_condition(rsp, fnv1.STATUS_CONDITION_FALSE, "Unknown", f"Recipient {name} not found.")
     rsp.results.append(
         fnv1.Result(
             severity=fnv1.SEVERITY_WARNING,
@@ -93,7 +93,7 @@ def is_posted(req):
     return card.get("metadata", {}).get("annotations", {}).get("e2e.example.org/posted") == "yes"
 
 
-def tell(rsp, status, reason, message):
+def set_condition(rsp, status, reason, message):
     rsp.conditions.append(
         fnv1.Condition(
             type="Addressed",

@@ -70,7 +70,7 @@ export class DeploymentRunner {
     this.#isDue = true;
     this.#work = this.#work.then(async () => {
       this.#isDue = false;
-      // Whatever an API server may say, a node goes on.
+      // A node continues, whatever an API server answers.
       await this.#sync().catch(() => this.#wake(retryMs));
     });
   }
@@ -80,11 +80,11 @@ export class DeploymentRunner {
     const spec = deployment && deploymentSpecOf(deployment);
     const wanted = spec === undefined ? 0 : (spec.replicas ?? 1);
     const hash = JSON.stringify(spec?.template);
-    if (deployment !== undefined) await this.#tell(deployment, { wanted, hash });
+    if (deployment !== undefined) await this.#writeStatus(deployment, { wanted, hash });
     if (spec !== undefined && wanted > 0 && !this.#isClosed && !this.#has(hash)) await this.#start(spec.template, hash);
     const isReplaced = wanted === 0 || [...this.#pods].some((one) => one.hash === hash && one.isReady);
     if (isReplaced) await this.#stopAllBut(wanted === 0 ? undefined : hash);
-    if (deployment !== undefined) await this.#tell(deployment, { wanted, hash });
+    if (deployment !== undefined) await this.#writeStatus(deployment, { wanted, hash });
   }
 
   #has(hash: string): boolean {
@@ -130,7 +130,7 @@ export class DeploymentRunner {
     await Promise.all(ending.map(({ pod }) => pod.stop()));
   }
 
-  async #tell(deployment: KubeObject, { wanted, hash }: { wanted: number; hash: string }): Promise<void> {
+  async #writeStatus(deployment: KubeObject, { wanted, hash }: { wanted: number; hash: string }): Promise<void> {
     const pods = [...this.#pods];
     const updated = pods.filter((one) => one.hash === hash);
     const counts: PodCounts = {

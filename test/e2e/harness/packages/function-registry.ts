@@ -40,7 +40,9 @@ export interface Build {
 export interface ConfigurationBuild {
   readonly name: string;
   /** Sources of functions and the versions of them that will do. */
-  readonly dependsOn: Readonly<Record<string, string>>;
+  readonly dependsOn?: Readonly<Record<string, string>>;
+  /** The XRDs and Compositions in it. */
+  readonly objects?: readonly object[];
 }
 
 /** A registry to which builds are published. */
@@ -85,14 +87,15 @@ export async function startFunctionRegistry(directory: string, needsNode: boolea
         labels: needsNode ? { [runtimeLabel]: "node" } : {},
       });
     },
-    publishConfiguration({ name, dependsOn }) {
+    publishConfiguration({ name, dependsOn = {}, objects = [] }) {
       const needs = Object.entries(dependsOn).map(([source, version]) => ({
         apiVersion: "pkg.crossplane.io/v1",
         kind: "Function",
         package: source,
         version,
       }));
-      return push(name, { packageYaml: metadataOf("Configuration", JSON.stringify({ dependsOn: needs })) });
+      const metadata = metadataOf("Configuration", JSON.stringify({ dependsOn: needs }));
+      return push(name, { packageYaml: [metadata, ...objects.map((one) => JSON.stringify(one))].join("\n---\n") });
     },
     [Symbol.asyncDispose]: () => registry.close(),
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function of the rollout suites: what it composes tells which build of it ran. Its image sets VERSION.
+// The function of the rollout suites: its composed resources name the build that ran. Its image sets VERSION.
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 
@@ -20,7 +20,7 @@ const leaked: Buffer[] = [];
 /** In each call: the limit that the suite sets is reached after a few. */
 const leakBytes = 48 * 2 ** 20;
 
-export default async function tellVersion(req: RunFunctionRequest): Promise<RunFunctionResponse> {
+export default async function reportVersion(req: RunFunctionRequest): Promise<RunFunctionResponse> {
   if (isAbrupt) await delay(Math.random() * longestMs);
   if (isLeaking) leaked.push(Buffer.alloc(leakBytes, 1));
   const rsp = response.to(req);

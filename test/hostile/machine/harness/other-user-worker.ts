@@ -2,7 +2,7 @@
 // The process of another user: it drops its privileges first, then runs the requested attempts.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { compiledCodeFolder } from "../../../../packages/cli/src/compiled/code-cache.ts";
+import { compiledCodeFolder } from "../../../../packages/cli/src/compiled/load-compiled.ts";
 import { folderRisk } from "../../../../packages/cli/src/files/own-folder.ts";
 import { secureDataDir } from "../../../../packages/cli/src/project/secure-data-dir.ts";
 
@@ -12,9 +12,9 @@ export type Attack =
   | { readonly kind: "write"; readonly path: string; readonly text: string }
   | { readonly kind: "link" | "rename"; readonly from: string; readonly to: string }
   | { readonly kind: "request"; readonly url: string; readonly method?: string; readonly authorization?: string }
-  /** Takes a port, and notes what is said there. The answer to everything is a 401 that asks for a password. */
+  /** Takes a port, and records the requests. The response to each is a 401 that asks for a password. */
   | { readonly kind: "listen"; readonly port: number }
-  | { readonly kind: "heard" | "hangUp" }
+  | { readonly kind: "received" | "hangUp" }
   /** What Purlin would say if this user ran it. */
   | { readonly kind: "folderRisk" | "secureDataDir"; readonly path: string }
   | { readonly kind: "compiledCodeFolder"; readonly env: Readonly<Record<string, string>> };
@@ -22,7 +22,7 @@ export type Attack =
 /** What came of it. */
 export type Outcome = { readonly value: unknown } | { readonly error: string };
 
-const heard: string[] = [];
+const received: string[] = [];
 let server: Server | undefined;
 
 const challenge =
@@ -33,7 +33,7 @@ function listen(port: number): Promise<number> {
     socket
       .on("error", () => {})
       .on("data", (data) => {
-        heard.push(data.toString("latin1"));
+        received.push(data.toString("latin1"));
         socket.end(challenge);
       });
   });
@@ -70,8 +70,8 @@ async function carryOut(attack: Attack): Promise<unknown> {
       return request(attack);
     case "listen":
       return listen(attack.port);
-    case "heard":
-      return heard.splice(0);
+    case "received":
+      return received.splice(0);
     case "hangUp":
       return new Promise((resolve) => server?.close(() => resolve(undefined)));
     case "folderRisk":

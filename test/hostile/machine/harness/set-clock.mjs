@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded into a program before anything else: SIGUSR2 sets its clock by $SET_CLOCK_DAYS, forward or back; with $SET_CLOCK_AT_START it
-// starts at that time. Timers go on, as they do on a real machine.
+// starts at that time. Timers continue, as they do on a real machine.
 import process from "node:process";
 
 const RealDate = Date;

@@ -6,9 +6,9 @@ export const fn: FunctionHandler = (req, ctx) => {
   const xr = request.getObservedCompositeResource(req).resource;
 
   if (!xr.has("spec.name")) {
-    // Stops the pipeline, and tells both the composite resource and its claim why.
+    // Stops the pipeline, and reports the reason on the composite resource and its claim.
     response
-      .fatal(rsp, "spec.name is missing: say who should be greeted.")
+      .fatal(rsp, "spec.name is missing: add the name to greet.")
       .conditionFalse("Greeted", "NameMissing")
       .targetCompositeAndClaim();
     return rsp;

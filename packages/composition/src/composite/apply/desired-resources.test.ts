@@ -141,7 +141,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: { namespace: undefined as unknown as JsonValue },
   },
   UnknownPlaced: {
-    reason: "who says where it belongs is believed, and applying will tell that there is no such kind",
+    reason: "a resource with an explicit namespace is accepted, and applying reports that there is no such kind",
     resource: { apiVersion: "v1", kind: "Nothing", metadata: { name: "n", namespace: "shop" } },
     on: namespaced,
     want: { namespace: "shop" },
@@ -351,7 +351,7 @@ const wrongTogether: Readonly<
     want: 'composed resources "a" and "b" are the same object (a Thing named n): give one of them another metadata.name',
   },
   SameNameElsewhere: {
-    reason: "namespaces and kinds tell objects apart",
+    reason: "namespaces and kinds distinguish objects",
     resources: {
       a: cm({ name: "n", namespace: "one" }),
       b: cm({ name: "n", namespace: "two" }),

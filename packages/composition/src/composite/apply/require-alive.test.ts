@@ -6,7 +6,7 @@ import { ignoreNotFound, isConflict } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
 import { respond, type TestFunction } from "../../../test/test-functions.ts";
 import { composedName } from "../../composite-resource/crossplane-fields.ts";
 import { requireAlive } from "./apply-composed.ts";
@@ -37,7 +37,7 @@ interface Row {
   readonly composed: boolean;
   /** What others do to the composed resource before the pass. */
   readonly before?: (key: MapKey) => Promise<unknown>;
-  /** What becomes of the XR while functions run. */
+  /** What happens to the XR while functions run. */
   readonly meanwhile: (name: string, key: MapKey) => Promise<unknown>;
   /** The error of the reconcile; a conflict, which is not reported, unless given. */
   readonly refused?: RegExp;
@@ -50,7 +50,7 @@ const replaceXr = async (name: string): Promise<void> => {
   await cluster.kube.patch({ ...bench.kind.type, name }, bare, { type: "merge" });
   await deleteXr(name);
   await bench.xr(name);
-  // Until the controller has heard of it, there are no references to store.
+  // Until the controller has received the event, there are no references to store.
   await bench.seen(bench.kind.type, { name });
 };
 const collect = (key: MapKey): Promise<unknown> => cluster.kube.delete({ ...maps, ...key });

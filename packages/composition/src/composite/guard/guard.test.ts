@@ -7,7 +7,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
 import type { ResponseWish } from "../../../test/test-functions.ts";
 import { annotations } from "../../composite-resource/constants.ts";
 import { composedName, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
@@ -80,7 +80,7 @@ const held = async ({ name }: Scene): Promise<string> => {
 const read = (name: string): Promise<KubeObject> => cluster.kube.get(maps, { ...at, name });
 const statusOnly = (writes: readonly string[]): boolean => writes.every((line) => line.endsWith("/status"));
 
-test("a function that desires nothing after something deletes nothing, and goes on after an approval", async () => {
+test("a function that desires nothing after something deletes nothing, and continues after an approval", async () => {
   const xr = await scene({ resources: { a: map(), b: map() } }, {});
   const writes = await change(xr, { nothingDesired: true });
   assert.ok(statusOnly(writes), `only the status is written: ${writes.join(", ")}`);

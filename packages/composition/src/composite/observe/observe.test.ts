@@ -34,7 +34,7 @@ function clientOf(read: (type: TypeRef, key: ObjectKey) => Promise<KubeObject>):
   return { get: async () => undefined, live: { get: read } } as unknown as ControllerClient;
 }
 
-test("however many references no cache knows, a server is asked for a few at a time", async () => {
+test("references that no cache has are read a few at a time", async () => {
   let [now, most, asked] = [0, 0, 0];
   const client = clientOf(async (_type, { name }) => {
     most = Math.max(most, ++now);

@@ -23,7 +23,7 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
     error: wrapError("cannot apply", new NoMatchError({ apiVersion: "x.org/v1", kind: "Gadget" })),
     want: /install the CRD/,
   },
-  NoNamespace: {
+  NoNamespaceError: {
     reason: "so may a namespace",
     error: wrapError("cannot apply", new Error('namespaces "team" not found')),
     want: /create the namespace/,
@@ -62,7 +62,7 @@ for (const [name, { reason, error, want }] of Object.entries(rows)) {
 }
 
 test("a text that says the same again and again is read once", () => {
-  // What functions answer goes into it. A search that begins anew at each place would take minutes here.
+  // What functions answer goes into it. A search that begins again at each place would take minutes here.
   const text = `${"function unreachable ".repeat(30_000)}?`;
   assert.equal(adviceOn(new Error(text)), "");
 });

@@ -43,7 +43,7 @@ const cases: Readonly<Record<string, Case>> = {
     want: [...some(4), leftOut(5), event("bad", { type: "Warning" })],
   },
   Claim: {
-    reason: "a claim learns that events are left out when some of them are meant for it",
+    reason: "a claim reports that events are left out when some of them target it",
     events: some(6, { forClaim: true, type: "Warning" }),
     want: [...some(4, { forClaim: true, type: "Warning" }), leftOut(2, { forClaim: true, type: "Warning" })],
   },

@@ -31,11 +31,9 @@ const cases = [
     want: false,
   },
   { why: "an item of a field of ours", text: `${prefix}.status.crossplane[0].step: ${late}`, want: true },
-  // A name a function chose. A search that begins anew at each ".status" would take minutes here.
+  // A name a function chose. A search that begins again at each ".status" would take minutes here.
   { why: "a name that never ends", text: `${prefix}${".status".repeat(150_000)}: no`, want: false },
   { why: "anything else", text: "the server is on fire", want: false },
 ];
 
-for (const { why, text, want } of cases) {
-  test(why, () => assert.equal(isSchemaLate(new Error(text), rules), want));
-}
+for (const { why, text, want } of cases) test(why, () => assert.equal(isSchemaLate(new Error(text), rules), want));

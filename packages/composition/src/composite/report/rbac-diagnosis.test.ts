@@ -9,7 +9,7 @@ import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
 import { intercepted } from "../../../test/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
 import { diagnoseAccess } from "./report-failure.ts";
 
 let cluster: TestCluster;
@@ -79,7 +79,7 @@ test("a diagnosis that fails hides nothing", async () => {
   assert.equal(await diagnoseAccess({ apiVersion: "v1", kind: "ConfigMap" }, client, signal), undefined);
 });
 
-test("the embedded server answers who we are and what we may do", async () => {
+test("the embedded server returns our user and rights", async () => {
   assert.equal(
     await diagnoseAccess({ apiVersion: "v1", kind: "ConfigMap", namespace: "default" }, cluster.client, signal),
     undefined,

@@ -58,7 +58,7 @@ export async function settleApproval(context: CompositeContext): Promise<void> {
   const used = withMember(xr, ["metadata", "annotations", guardAnnotations.approvePlan], undefined);
   stored.object = await deps.client.update(used, { fieldManager: fieldManagers.update, signal });
   state.selfUpdates.expect(stored.object);
-  context.emit({ reason: heldType, message: "Removed the approval: its plan is applied, or nothing is held any more" });
+  context.emit({ reason: heldType, message: "Removed the approval: its plan is applied, or nothing is held" });
 }
 
 function isHeld(xr: KubeObject): boolean {

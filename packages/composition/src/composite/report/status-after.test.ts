@@ -32,7 +32,7 @@ test("types for the claim are in both lists, first mention first", () => {
   ]);
 });
 
-test("the lists only grow, also when the type is said for the XR alone or not at all", () => {
+test("the lists only grow, also when the condition targets the XR alone or is not set", () => {
   const before = xr({ claimConditionTypes: ["A"], claimConditions: ["A"] });
   const status = statusAfter(before, draft([said("A", false), said("B", true)]), { rules: legacy, stamp });
   assert.deepEqual(types(status), [

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { createErrorBrand } from "@purlin/base";
 import { isProtocolError } from "@purlin/function-protocol";
 import { ReconcileError } from "@purlin/kube-controller";
-import { createErrorBrand, textOf } from "@purlin/kube-objects/errors";
+import { textOf } from "@purlin/kube-objects/errors";
 import type { TypeRef } from "@purlin/kube-objects/object";
 import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./step-results.ts";
 

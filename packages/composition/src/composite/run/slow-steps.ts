@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { RunStep } from "@purlin/function-runner";
-import { textOf } from "@purlin/kube-objects/errors";
+import { writeStatus } from "@purlin/kube-controller";
+import { isConflict, textOf } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, conditionTime, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { waitingForFunction } from "../../composite-resource/constants.ts";
-import type { CompositeContext } from "../context.ts";
-import { writeOutcome } from "../report/status-baseline.ts";
+import { type CompositeContext, stampFor } from "../context.ts";
+import { statusAfter } from "../report/status-after.ts";
+import { draftOf, type Outcome, writeOutcome } from "../report/status-baseline.ts";
 
 /**
  * The last duration of each slow step of each XR. A function that is always slow is not worth two writes per reconcile: it is
@@ -60,10 +62,13 @@ export function reportSlowSteps(context: CompositeContext): SlowStepReporter {
   let reports = Promise.resolve();
   const report = async (message: string): Promise<void> => {
     if (statusSignal.aborted) return;
+    const outcome = { conditions: [waitingForFunction(message)] };
     try {
-      await writeOutcome(open, { conditions: [waitingForFunction(message)] });
+      await writeOutcome(open, outcome).catch(async (error: unknown) => {
+        if (!isConflict(error)) throw error;
+        await writeOnNewest(open, outcome);
+      });
     } catch (error) {
-      // A conflict means that the XR has changed: the next reconcile reports.
       log.debug("cannot report a slow step", { name: xr.metadata.name, error: textOf(error) });
     }
   };
@@ -86,4 +91,20 @@ export function reportSlowSteps(context: CompositeContext): SlowStepReporter {
     },
     settled: () => reports,
   };
+}
+
+/**
+ * Writes an outcome on an XR that has changed since it was read, such as one that its user edits while a function hangs. The reconcile
+ * keeps the version that functions have seen, and conditions have the generation of that one.
+ */
+async function writeOnNewest(
+  { deps, key, stored, baseline, statusSignal: signal }: CompositeContext,
+  outcome: Outcome,
+): Promise<void> {
+  const seen = stored.object;
+  const newest = await deps.client.get(deps.kind.type, key, { signal });
+  if (newest === undefined || newest.metadata.uid !== seen.metadata.uid) return;
+  const { rules } = baseline;
+  const status = statusAfter(newest, draftOf(baseline, outcome), { rules, stamp: stampFor(seen, deps) });
+  await writeStatus(deps.client, { before: newest, after: { ...newest, status }, signal });
 }

@@ -69,7 +69,7 @@ test("what is being deleted passes while it is open, unrecorded", async () => {
   assert.equal(await registry.metrics(), before);
 });
 
-test("an XR that is forgotten starts afresh", () => {
+test("an XR that is forgotten starts again", () => {
   const { breaker } = start();
   updates(breaker, 60);
   breaker.forget(xr);

@@ -124,7 +124,7 @@ test("an XR that depends by name and by label is found once", () => {
   assert.deepEqual(found(tracker, object("a", "ns", { app: "web" })), ["ns/one"]);
 });
 
-test("a kind is needed until its last dependent lets go, and that is reported once", () => {
+test("a kind is needed until its last dependent is removed, which is reported once", () => {
   const unneeded: string[] = [];
   const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
   const type = { apiVersion: "v1", kind: "ConfigMap" };
@@ -137,7 +137,7 @@ test("a kind is needed until its last dependent lets go, and that is reported on
   assert.deepEqual([...new Set(unneeded)], ["ConfigMap"]);
 });
 
-test("recording again replaces, and keeping a kind does not let go of it in between", () => {
+test("recording again replaces the kinds, and a kind that stays is never released in between", () => {
   const unneeded: string[] = [];
   const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
   tracker.record(one, { composed: [object("a", "ns")], requirements: [] });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSettlingSchemas } from "../composite-state.ts";
 
-test("an XR whose schema changed is looked at for a while, and each change begins that anew", () => {
+test("an XR whose schema changed is looked at for a while, and each change begins that again", () => {
   let now = 1000;
   const settling = createSettlingSchemas({ now: () => now });
   const [one, two] = [{ name: "one" }, { namespace: "ns", name: "one" }];
@@ -18,5 +18,5 @@ test("an XR whose schema changed is looked at for a while, and each change begin
   assert.equal(settling.lookAgainMs(one), undefined);
   settling.changed(one);
   settling.forget(one);
-  assert.equal(settling.lookAgainMs(one), undefined, "one that comes back starts afresh");
+  assert.equal(settling.lookAgainMs(one), undefined, "one that comes back starts again");
 });

@@ -149,7 +149,7 @@ const followers: Readonly<Record<string, { reason: string; spec: JsonObject; wan
 };
 
 for (const [name, { reason, spec, want }] of Object.entries(followers)) {
-  test(`who follows a Composition, ${name}: ${reason}`, () => {
+  test(`the XRs that follow a Composition, ${name}: ${reason}`, () => {
     const users = createCompositionUsers("modern");
     users.note({ type: "added", object: xr({ crossplane: spec }) });
     assert.deepEqual([...users.of("c")].map(keyText), want);

@@ -71,7 +71,7 @@ test("a definition that changes is looked at again while its server has not publ
   state.tracker.record(one, { composed: [], requirements: [], schemas });
   const woken = (change: CacheChange): string[] => [...watch.keys(change)].map(keyText);
   assert.deepEqual(woken({ type: "updated", object: crd(1), previous: crd(1) }), ["one"]);
-  assert.equal(state.settling.lookAgainMs(one), undefined, "its status alone says nothing new");
+  assert.equal(state.settling.lookAgainMs(one), undefined, "a change of its status alone starts no reconcile");
   assert.deepEqual(woken({ type: "updated", object: crd(2), previous: crd(1) }), ["one"]);
   assert.equal(state.settling.lookAgainMs(one), 6000);
 });

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { forbidden, notFound } from "@purlin/kube-objects/errors";
-import { compareUtf8, goQuote, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  compareUtf8,
+  goQuote,
+  goQuotedList,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+} from "@purlin/kube-objects/json";
 import { memberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../../objects/object-meta.ts";
 import type { ResourceType } from "../../registry/registry.ts";
@@ -41,7 +48,7 @@ export function escalationCheck(access: RbacAccess): EscalationCheck {
   };
 }
 
-/** Owner references and finalizers may be changed by those who clean up, whatever the role says. */
+/** Controllers that clean up may change owner references and finalizers. */
 function changesOnlyGarbageFields(object: JsonObject, old: JsonObject): boolean {
   const { ownerReferences, finalizers, managedFields } = metaOf(old);
   return jsonEqual(withMeta(object, { ownerReferences, finalizers, managedFields }), old);
@@ -87,7 +94,7 @@ function requireHeld(access: RbacAccess, write: RbacWrite, rules: readonly Polic
   if (lacking.length === 0) return;
   // The reference reports roles that it cannot find as if they were of the resource that is written.
   const error = missingRolesText(access.rulesFor(user, target.namespace).missing, () => type.resource);
-  const who = `user ${goQuote(user.name)} (groups=${goList(user.groups)})`;
+  const who = `user ${goQuote(user.name)} (groups=${goQuotedList(user.groups)})`;
   const text = `${who} is attempting to grant RBAC permissions not currently held:\n${rightsText(lacking)}`;
   throw forbidden(type, metaOf(object).name ?? "", error === "" ? text : `${text}; resolution errors: [${error}]`);
 }
@@ -170,11 +177,8 @@ function ruleText(rule: PolicyRule): string {
     ["ResourceNames", rule.resourceNames],
     ["Verbs", rule.verbs],
   ];
-  const set = members.filter(([, values]) => values.length > 0).map(([name, values]) => `${name}:${goList(values)}`);
+  const set = members
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => `${name}:${goQuotedList(values)}`);
   return `{${set.join(", ")}}`;
-}
-
-/** A list of strings as Go's `%q` prints it. */
-function goList(values: readonly string[]): string {
-  return `[${values.map(goQuote).join(" ")}]`;
 }

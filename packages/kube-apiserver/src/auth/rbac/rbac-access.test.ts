@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue } from "../../../test/test-request.ts";
-import { startTestServer, type TestServer } from "../../../test/test-server.ts";
+import { answerValue, startTestServer, type TestServer } from "../../../test/test-server.ts";
 import { openMemoryStore } from "../../server/memory-server.ts";
 import type { Store } from "../../store/store.ts";
 import type { User } from "../user.ts";

@@ -123,9 +123,7 @@ export class RbacIndex {
     this.#bindings.set(key, binding);
     const bySubject = this.#bySubject.get(binding.namespace) ?? new Map<string, Set<string>>();
     this.#bySubject.set(binding.namespace, bySubject);
-    for (const subject of subjectKeys(binding)) {
-      bySubject.set(subject, (bySubject.get(subject) ?? new Set()).add(key));
-    }
+    for (const subject of subjectKeys(binding)) bySubject.set(subject, (bySubject.get(subject) ?? new Set()).add(key));
   }
 
   #unbind(binding: Binding, key: string): void {

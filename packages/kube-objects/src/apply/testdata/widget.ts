@@ -3,9 +3,12 @@
 import { readFileSync } from "node:fs";
 import { parseJson } from "../../json/json-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
-import { customResourceType } from "../apply-schema.ts";
-import { type ApplyType, deduced } from "../apply-type.ts";
-import type { ApplyVersions } from "../apply-versions.ts";
+import { customResourceType, applyTypeOf } from "../apply-schema.ts";
+import { deduced, type ApplyType } from "../apply-type.ts";
+import type { ApplyVersions, TypedObject } from "../apply-versions.ts";
+import { decodeFieldsV1 } from "../fields-v1.ts";
+import type { OwnedFields } from "../managers.ts";
+import { deepFreeze } from "../../object/kube-object.ts";
 
 type SchemaSet = Readonly<Record<string, JsonObject>>;
 
@@ -46,11 +49,38 @@ export const deducedVersions: ApplyVersions = {
   convert,
 };
 
-/** Freezes a value and everything in it, so that changing it anywhere throws. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const child of Object.values(value)) deepFreeze(child);
-  }
-  return value;
-}
+// A kind with two versions, for the tests of who owns which fields.
+const type: ApplyType = applyTypeOf({
+  type: "object",
+  properties: {
+    apiVersion: { type: "string" },
+    a: { type: "string" },
+    b: { type: "string" },
+    map: { type: "object", additionalProperties: { type: "string" } },
+    struct: { type: "object", properties: { x: { type: "string" }, y: { type: "string" } } },
+    list: { type: "array", items: { type: "string" } },
+  },
+});
+
+// At version v2, `a` is called `b` and the other way round.
+const swap = ({ a, b, ...rest }: JsonObject): JsonObject => ({
+  ...rest,
+  ...(b !== undefined && { a: b }),
+  ...(a !== undefined && { b: a }),
+});
+/** Versions v1 and v2. */
+export const versions: ApplyVersions = {
+  typeAt: (version) => (version === "v1" || version === "v2" ? type : undefined),
+  convert: (object, version) =>
+    version === "v1" || version === "v2" ? { ...swap(object), apiVersion: version } : undefined,
+};
+
+/** An object at v1. */
+export const typed = (value: JsonObject): TypedObject => ({ type, value: deepFreeze({ apiVersion: "v1", ...value }) });
+/** The fields of an applier, recorded at v1 by default. */
+export const owns = (fields: JsonObject, more: Partial<OwnedFields> = {}): OwnedFields => ({
+  set: decodeFieldsV1(fields),
+  apiVersion: "v1",
+  applied: true,
+  ...more,
+});

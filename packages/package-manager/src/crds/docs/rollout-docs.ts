@@ -47,7 +47,7 @@ const planTexts: FieldTexts = {
   "healthGates.query": "PromQL query with one number as its result.",
   "healthGates.min": "Smallest result that passes.",
   "healthGates.max": "Largest result that passes.",
-  "healthGates.interval": "How often the address is asked; 30s if left out.",
+  "healthGates.interval": "The interval between requests to the address; 30s if left out.",
   failurePolicy: "Rollback moves all composite resources back when a gate fails; Pause stops and waits.",
   progressDeadline:
     "How long the rollout may take, without the time that it waits for approval, for a window, or is paused.",

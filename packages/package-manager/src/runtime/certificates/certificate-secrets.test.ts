@@ -126,7 +126,7 @@ test("a certificate is signed by the authority, for its names, its use and a yea
   assert.deepEqual(scene.cluster.takeWrites(), []);
 });
 
-test("it is renewed when a third of its life is left, and the mark tells", async () => {
+test("it is renewed when a third of its life is left, and the annotation records it", async () => {
   await using scene = await start(30);
   const first = await scene.leaf();
   scene.advance(19.9 * dayMs);
@@ -144,7 +144,7 @@ test("it is renewed when a third of its life is left, and the mark tells", async
 
 const yearMs = 365 * dayMs;
 
-test("an authority in the last third of its life gets another certificate of its key; what it signed stays, and learns of it in time", async () => {
+test("an authority in the last third of its life gets another certificate of its key; certificates that it signed stay valid, and are renewed in time", async () => {
   await using scene = await start();
   const before = await ensureAuthority(scene.deps, signal);
   scene.advance(6 * yearMs);
@@ -175,7 +175,7 @@ test("a certificate with the authority's certificate of before is the authority'
   const after = await ensureAuthority(scene.deps, signal);
   scene.cluster.takeWrites();
   const kept = await scene.leaf();
-  assert.deepEqual(scene.cluster.takeWrites(), [], "nothing is made anew before its time");
+  assert.deepEqual(scene.cluster.takeWrites(), [], "nothing is made again before its time");
   assert.notEqual(secretText(kept.secret, "ca.crt"), after.certPem);
   const days = (kept.renewInMs ?? 0) / dayMs;
   assert.ok(days > 170 && days < 171, `renewed after ${days} days`);

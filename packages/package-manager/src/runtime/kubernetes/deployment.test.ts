@@ -24,7 +24,7 @@ const confined = { ...unprivileged, privileged: false, allowPrivilegeEscalation:
 const files = ["tls.crt", "tls.key", "ca.crt"].map((key) => ({ key, path: key }));
 const field = (name: string, fieldPath: string): JsonObject => ({ name, valueFrom: { fieldRef: { fieldPath } } });
 
-/** What Deployments whose runtime config says nothing differ in. */
+/** How Deployments with an empty runtime config differ. */
 interface Differences {
   readonly of: string;
   readonly kind: "function" | "provider";
@@ -141,7 +141,7 @@ interface Row {
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  Plain: { reason: "a runtime config that says nothing changes nothing", want: plain },
+  Plain: { reason: "an empty runtime config changes nothing", want: plain },
   Provider: {
     reason: "a provider has webhooks, a client certificate and metrics",
     revision: providerRevision,
@@ -225,7 +225,7 @@ const rows: Readonly<Record<string, Row>> = {
     want: withMember(plain, [...pod, "serviceAccountName"], "theirs"),
   },
   Ports: {
-    reason: "a port of the same name is the template's; protocols are said",
+    reason: "a port of the same name is the template's; protocols are set",
     config: container({
       ports: [
         { name: "metrics", containerPort: 9999 },
@@ -297,7 +297,7 @@ const rows: Readonly<Record<string, Row>> = {
     }),
   },
   Scraped: {
-    reason: "who says whether to scrape says where",
+    reason: "a template that sets scraping also sets the port",
     revision: providerRevision,
     config: {
       deploymentTemplate: {

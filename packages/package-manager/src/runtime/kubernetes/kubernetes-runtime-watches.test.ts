@@ -32,19 +32,19 @@ const updated = (object: KubeObject, previous: KubeObject): CacheChange => ({ ty
 
 const rows: Readonly<Record<string, { reason: string; watch: string; change: CacheChange; want: string[] }>> = {
   SiblingServes: {
-    reason: "who is in charge may have changed",
+    reason: "the active revision may have changed",
     watch: "Sibling",
     change: updated(withMember(first, ["status", "endpoint"], "dns:///a:9443"), first),
     want: ["a-2"],
   },
   SiblingDeactivated: {
-    reason: "who is in charge may have changed",
+    reason: "the active revision may have changed",
     watch: "Sibling",
     change: updated(withMember(first, ["spec", "desiredState"], "Inactive"), first),
     want: ["a-2"],
   },
   SiblingGone: {
-    reason: "who is in charge may have changed",
+    reason: "the active revision may have changed",
     watch: "Sibling",
     change: { type: "deleted", object: first },
     want: ["a-2"],

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerReference, memberAt } from "@purlin/kube-objects/object";
-import { startKubernetesScene } from "../../../test/kubernetes-scene.ts";
 import { namespace } from "../../../test/package-cluster.ts";
+import { startKubernetesScene } from "../../../test/package-scene.ts";
 import { runtimeKinds } from "./runtime-names.ts";
 
 const one = "fn-aaaaaaaaaaaa";
@@ -65,7 +65,7 @@ test("a newcomer is started beside the old one and takes Service, certificate an
   assert.equal(await scene.endpoint(two), "dns:///fn.crossplane-system:9443");
   scene.cluster.takeWrites();
   await scene.pass(one);
-  assert.deepEqual(scene.cluster.takeWrites(), [], "the old one writes nothing any more");
+  assert.deepEqual(scene.cluster.takeWrites(), [], "the old one writes nothing");
   assert.equal(await scene.endpoint(one), "dns:///fn.crossplane-system:9443");
   assert.equal(first.metadata.uid, (await scene.revision(one)).metadata.uid);
 });
@@ -128,7 +128,7 @@ test("names change from the package's to the revision's without a gap; the packa
   assert.equal(alias?.metadata.ownerReferences?.[0]?.kind, "Function");
   assert.equal(leads(alias), one);
   const secrets = ["crossplane-root-ca", `${one}-tls-server`];
-  assert.deepEqual(await scene.names("secret"), secrets, "the package's certificate is of no use any more");
+  assert.deepEqual(await scene.names("secret"), secrets, "the package's certificate is of no use");
   scene.cluster.takeWrites();
   await scene.pass(one);
   assert.deepEqual(scene.cluster.takeWrites(), []);
@@ -152,7 +152,7 @@ test("names change back, and the revision's own go when calls have moved", async
   assert.deepEqual(await scene.names("secret"), ["crossplane-root-ca", "fn-tls-server"]);
 });
 
-test("what a revision had by other names stays for a while, which begins anew when the revision went meanwhile", async () => {
+test("what a revision had by other names stays for a while, which begins again when the revision went meanwhile", async () => {
   let now = Date.now();
   const clock = { now: () => now, schedule: () => () => {} };
   await using scene = await startKubernetesScene({ clock, lingerMs: 5_000 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { createRetirements, type Retirements } from "@purlin/function-process";
 import type { CacheChange } from "@purlin/kube-client";
 import type { WatchSpec } from "@purlin/kube-controller";
 import { isJsonObject, printJson } from "@purlin/kube-objects/json";
@@ -19,7 +20,7 @@ import { createMemory, type PackageClient } from "../../fetch/package-client.ts"
 import { concernsPulling, longestPrefix, referenceOfRevision, requestOf } from "../../fetch/package-request.ts";
 import { otherKinds, type PackageType, packageLabels } from "../../package-kinds.ts";
 import { type CertificateDeps, ensureLeaf, type Leaf } from "../certificates/certificate-secrets.ts";
-import { createRetirements, type PackageRuntime, type Retirements, type RuntimeReport } from "../package-runtime.ts";
+import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { applyDeployment } from "./deployment.ts";
 import { deleteExactly, type Ownership, ownedObjects, retire, secretsInUse } from "./retire.ts";
 import { endpointOf, type KubernetesRuntimeOptions, serverNames } from "./runtime-names.ts";
@@ -123,7 +124,7 @@ async function publish(scene: RuntimeScene, state: DeploymentState): Promise<str
 }
 
 /**
- * Deletes the objects that a revision had under other names, once no caller is sent there any more: its endpoint is the new one, and
+ * Deletes the objects that a revision had under other names, once no caller is sent there: its endpoint is the new one, and
  * a while has passed. Resolves to the time until the next attempt when it is too early.
  */
 async function dropLeftovers(scene: RuntimeScene, retirements: Retirements): Promise<number | undefined> {

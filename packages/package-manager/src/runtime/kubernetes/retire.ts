@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Retirements } from "@purlin/function-process";
 import type { CacheChange, InformerPool } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { controllerOf, isControlledBy, isDeleted, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, packageTypes } from "../../package-kinds.ts";
-import type { Retirement, Retirements, RuntimeContext } from "../package-runtime.ts";
+import type { Retirement, RuntimeContext } from "../package-runtime.ts";
 import { type KubernetesRuntimeOptions, runtimeKinds, runtimeNames } from "./runtime-names.ts";
 import { isActive } from "./runtime-scene.ts";
 
@@ -103,7 +104,7 @@ export function followOwned(
   changed: (type: PackageType, revision: string, kind: string) => void,
 ): () => Promise<void> {
   const types = Object.values(packageTypes).filter(({ hasRuntime }) => hasRuntime);
-  const tell = ({ object }: CacheChange): void => {
+  const notify = ({ object }: CacheChange): void => {
     const owner = controllerOf(object);
     const type = types.find(
       ({ revision }) => revision.kind === owner?.kind && revision.apiVersion === owner.apiVersion,
@@ -112,7 +113,7 @@ export function followOwned(
   };
   const leases = Object.values(runtimeKinds).map((kind) => {
     const lease = informers.acquire(kind);
-    return { lease, unsubscribe: lease.informer.subscribe(tell) };
+    return { lease, unsubscribe: lease.informer.subscribe(notify) };
   });
   return async () => {
     for (const { lease, unsubscribe } of leases) {

@@ -6,8 +6,8 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeLabel } from "@purlin/oci";
-import { type KubernetesScene, startKubernetesScene } from "../../../test/kubernetes-scene.ts";
 import { namespace } from "../../../test/package-cluster.ts";
+import { type KubernetesScene, startKubernetesScene } from "../../../test/package-scene.ts";
 import { otherKinds } from "../../package-kinds.ts";
 import { createRevisionLeases } from "../package-runtime.ts";
 import { runtimeKinds } from "./runtime-names.ts";
@@ -18,13 +18,13 @@ const two = "fn-bbbbbbbbbbbb";
 async function configure(scene: KubernetesScene, name: string, spec: JsonObject): Promise<void> {
   const config = { ...otherKinds.runtimeConfig, metadata: { name }, spec };
   const stored = await scene.cluster.kube.apply(config, { fieldManager: "test", force: true });
-  await heard(scene, stored);
+  await cached(scene, stored);
 }
 
 /** Waits until the caches know an object as it is. */
-async function heard({ cluster }: KubernetesScene, object: KubeObject): Promise<void> {
+async function cached({ cluster }: KubernetesScene, object: KubeObject): Promise<void> {
   const key = { name: object.metadata.name ?? "" };
-  await eventually("the cache has heard of it", async () => {
+  await eventually("the cache contains it", async () => {
     const seen = await cluster.client.get(object, key);
     return seen?.metadata.resourceVersion === object.metadata.resourceVersion;
   });
@@ -74,7 +74,7 @@ test("an ImageConfig chooses the runtime config by image, and its pull secret go
       registry: { authentication: { pullSecretRef: { name: "pull" } } },
     },
   });
-  await heard(scene, imageConfig);
+  await cached(scene, imageConfig);
   const applied = [{ name: "acme", reason: "SetImagePullSecret" }];
   await scene.revise({
     name: one,
@@ -92,7 +92,7 @@ test("an ImageConfig chooses the runtime config by image, and its pull secret go
   assert.deepEqual(appliedImageConfigRefs, [...applied, { name: "acme", reason: "ConfigureRuntime" }]);
   await scene.cluster.kube.delete({ ...otherKinds.imageConfig, name: "acme" });
   await eventually(
-    "the cache has heard of it",
+    "the cache contains it",
     async () => (await scene.cluster.client.get(otherKinds.imageConfig, { name: "acme" })) === undefined,
   );
   scene.cluster.takeEvents();
@@ -145,7 +145,7 @@ for (const template of ["deploymentTemplate", "serviceTemplate"]) {
   });
 }
 
-test("a Deployment whose name is fixed goes to the newest, and who had it before does not delete it", async () => {
+test("a Deployment whose name is fixed goes to the newest, and the revision that had it before does not delete it", async () => {
   await using scene = await startKubernetesScene();
   await configure(scene, "default", named("deploymentTemplate", "fixed"));
   await scene.revise({ name: one });
@@ -182,7 +182,7 @@ test("a paused revision is left alone", async () => {
   await using scene = await startKubernetesScene();
   const created = await scene.revise({ name: one });
   const paused = withMember(created, ["metadata", "annotations"], { "crossplane.io/paused": "true" });
-  await heard(scene, await scene.cluster.kube.update(paused));
+  await cached(scene, await scene.cluster.kube.update(paused));
   await scene.pass(one);
   assert.deepEqual(await scene.names("service"), []);
 });

@@ -45,7 +45,7 @@ const rows: Readonly<Record<string, Row>> = {
     names: ["fn-aaaaaaaaaaaa", "fn-aaaaaaaaaaaa.ns", "fn-aaaaaaaaaaaa.ns.svc", "fn", "fn.ns", "fn.ns.svc"],
   },
   Unsaid: {
-    reason: "where the manager says nothing the package's names are used",
+    reason: "where the manager sets nothing the package's names are used",
     revision: of("fn"),
     want: { isPerRevision: false, service: "fn", serverSecret: "fn-tls-server", clientSecret: undefined },
     names: ["fn", "fn.ns", "fn.ns.svc"],

@@ -42,7 +42,7 @@ const rows: Readonly<Record<string, Row>> = {
   Old: { reason: "the newcomer does not serve yet", me: "1+", siblings: ["2"], leadsTo: 1, want: true },
   OldReplaced: { reason: "the newcomer serves", me: "1+", siblings: ["2+"], leadsTo: 2, want: false },
   OldOvertaken: {
-    reason: "the newcomer took the Service a moment ago and did not tell yet",
+    reason: "the new revision took the Service a moment ago and its status is not written yet",
     me: "1+",
     siblings: ["2"],
     leadsTo: 2,
@@ -59,7 +59,7 @@ const rows: Readonly<Record<string, Row>> = {
   NeverServedNewer: { reason: "and the newer one waits", me: "2", siblings: ["1"], leadsTo: 1, want: false },
   NoHolder: { reason: "the newest takes a Service without a holder", me: "2", siblings: ["1"], want: true },
   NobodyOlder: { reason: "and the older one does not", me: "1", siblings: ["2"], want: false },
-  HolderGone: { reason: "it leads to one that is not active any more", me: "1+", siblings: [], leadsTo: 2, want: true },
+  HolderGone: { reason: "it leads to one that is no longer active", me: "1+", siblings: [], leadsTo: 2, want: true },
   Third: {
     reason: "one that never came up is passed over",
     me: "3",

@@ -27,7 +27,7 @@ test("each message of an account counts once, and other users are ignored", () =
   assert.deepEqual(denied.of(account), []);
 });
 
-test("what an account was given the right to is not listed any more, and is listed again when the right is taken away", () => {
+test("what an account was given the right to is no longer listed, and is listed again when the right is taken away", () => {
   const denied = createDeniedRequests(namespace);
   let hasRight = false;
   denied.record(user, "a", () => hasRight);

@@ -31,7 +31,7 @@ type server struct {
 	metrics string
 }
 
-// RunFunction composes one ConfigMap that tells who made it.
+// RunFunction composes one ConfigMap that names its author.
 func (s *server) RunFunction(_ context.Context, req *fn.RunFunctionRequest) (*fn.RunFunctionResponse, error) {
 	spec := req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue()
 	object, err := structpb.NewStruct(map[string]any{

@@ -10,7 +10,7 @@ from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
 
 
 class Greeter(grpcv1.FunctionRunnerServiceServicer):
-    """Composes one ConfigMap that tells who made it."""
+    """Composes one ConfigMap that names its author."""
 
     async def RunFunction(self, req, _):
         rsp = response.to(req)

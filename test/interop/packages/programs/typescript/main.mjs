@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A composition function with the public TypeScript SDK. It composes one ConfigMap that tells who made it.
+// A composition function with the public TypeScript SDK. It composes one ConfigMap that names its author.
 import {
   fromObject,
   getObservedCompositeResource,

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads DER into a structure that the caller describes, with the rules and the texts of Go's encoding/asn1: the real
+// API server answers with them. Shapes are finite, so the depth of the data has no effect on the depth of the reader.
+
+/** What is wrong with bytes, in Go's words. */
+export class DerError extends Error {}
+
+const syntax = (text: string): DerError => new DerError(`asn1: syntax error: ${text}`);
+const structural = (text: string): DerError => new DerError(`asn1: structure error: ${text}`);
+
+/** A part of a structure. `raw` is any element, and `any` one whose value is checked if its type is known. */
+export type Shape =
+  | { readonly is: "raw" | "any" | "oid" | "bits" | "int" | "bool" | "octets" }
+  | { readonly is: "struct"; readonly name: string; readonly fields: readonly Field[] }
+  | { readonly is: "list"; readonly name: string; readonly of: Shape };
+
+interface Field {
+  readonly shape: Shape;
+  readonly isOptional?: boolean;
+  /** The number of a context-specific tag, which replaces the one of the type or, if it is explicit, surrounds it. */
+  readonly tag?: number;
+  readonly isExplicit?: boolean;
+  /** A SET OF instead of a SEQUENCE OF. */
+  readonly isSet?: boolean;
+}
+
+/** An element as it was read. What is absent has no bytes. */
+export interface Decoded {
+  readonly whole: Uint8Array;
+  readonly content: Uint8Array;
+  readonly tag: number;
+  /** The fields of a struct or the elements of a list. */
+  readonly parts: readonly Decoded[];
+  /** An object identifier as numbers with dots. */
+  readonly oid: string;
+}
+
+const nothing = new Uint8Array();
+const absent: Decoded = { whole: nothing, content: nothing, tag: -1, parts: [], oid: "" };
+
+interface Header {
+  readonly class: number;
+  readonly tag: number;
+  readonly length: number;
+  readonly isCompound: boolean;
+  /** Where the content begins. */
+  readonly at: number;
+}
+
+function readBase128(bytes: Uint8Array, start: number): { readonly value: number; readonly at: number } {
+  let value = 0;
+  for (let at = start; at < bytes.length; at += 1) {
+    if (at - start === 5) throw structural("base 128 integer too large");
+    const byte = bytes[at] ?? 0;
+    if (at === start && byte === 0x80) throw syntax("integer is not minimally encoded");
+    value = value * 128 + (byte & 0x7f);
+    if (byte < 0x80) {
+      if (value > 0x7fffffff) throw structural("base 128 integer too large");
+      return { value, at: at + 1 };
+    }
+  }
+  throw syntax("truncated base 128 integer");
+}
+
+function readHeader(bytes: Uint8Array, start: number): Header {
+  const first = bytes[start] ?? 0;
+  const long = (first & 0x1f) === 0x1f ? readBase128(bytes, start + 1) : undefined;
+  if (long !== undefined && long.value < 0x1f) throw syntax("non-minimal tag");
+  const { value: tag, at } = long ?? { value: first & 0x1f, at: start + 1 };
+  return { class: first >> 6, tag, isCompound: (first & 0x20) !== 0, ...readLength(bytes, at) };
+}
+
+function readLength(bytes: Uint8Array, start: number): { readonly length: number; readonly at: number } {
+  if (start >= bytes.length) throw syntax("truncated tag or length");
+  const first = bytes[start] ?? 0;
+  if (first < 0x80) return { length: first, at: start + 1 };
+  const end = start + 1 + (first & 0x7f);
+  if (first === 0x80) throw syntax("indefinite length found (not DER)");
+  let length = 0;
+  for (let at = start + 1; at < end; at += 1) {
+    if (at >= bytes.length) throw syntax("truncated tag or length");
+    if (length >= 1 << 23) throw structural("length too large");
+    length = length * 256 + (bytes[at] ?? 0);
+    if (length === 0) throw structural("superfluous leading zeros in length");
+  }
+  if (length < 0x80) throw structural("non-minimal length");
+  return { length, at: end };
+}
+
+const tagNumbers = { bool: 1, int: 2, bits: 3, octets: 4, oid: 6, struct: 16, list: 16, raw: -1, any: -1 } as const;
+const goNames = { bool: "bool", int: "int", bits: "BitString", octets: "", oid: "ObjectIdentifier" } as const;
+
+/** Go treats a list as a set if the name of its type ends so. */
+function expected(shape: Shape): { readonly tag: number; readonly isCompound: boolean; readonly name: string } {
+  const isCompound = shape.is === "struct" || shape.is === "list";
+  const name = "name" in shape ? shape.name : shape.is === "raw" || shape.is === "any" ? "" : goNames[shape.is];
+  return { tag: name.endsWith("SET") ? 17 : tagNumbers[shape.is], isCompound, name };
+}
+
+/** Reads one element of the shape and says what follows it. Throws a DerError. */
+export function decodeDer(bytes: Uint8Array, shape: Shape): { readonly value: Decoded; readonly rest: Uint8Array } {
+  const { value, at } = decodeField(bytes, 0, { shape });
+  return { value, rest: bytes.subarray(at) };
+}
+
+interface Read {
+  readonly value: Decoded;
+  readonly at: number;
+}
+
+function decodeField(bytes: Uint8Array, start: number, field: Field): Read {
+  if (start === bytes.length) {
+    if (field.isOptional) return { value: absent, at: start };
+    throw syntax("sequence truncated");
+  }
+  if (field.shape.is === "any") return decodeAny(bytes, start);
+  const outer = readHeader(bytes, start);
+  const header = field.isExplicit ? innerHeader(bytes, outer, field) : outer;
+  if (header === undefined || !isMatch(header, field)) {
+    if (field.isOptional) return { value: absent, at: start };
+    throw structural(mismatchText(header ?? outer, field));
+  }
+  const at = header.at + header.length;
+  if (at > bytes.length) throw syntax("data truncated");
+  const content = bytes.subarray(header.at, at);
+  const element = { ...absent, whole: bytes.subarray(start, at), content, tag: header.tag };
+  return { value: { ...element, ...partsOf(content, field.shape) }, at };
+}
+
+/** The header inside of an explicit tag; undefined when the tag is another one. */
+function innerHeader(bytes: Uint8Array, outer: Header, { tag }: Field): Header | undefined {
+  if (outer.at === bytes.length) throw structural("explicit tag has no child");
+  if (outer.class !== 2 || outer.tag !== tag || !(outer.length === 0 || outer.isCompound)) return undefined;
+  if (outer.length === 0) throw structural("zero length explicit tag was not an asn1.Flag");
+  return readHeader(bytes, outer.at);
+}
+
+function isMatch(header: Header, { shape, tag, isExplicit, isSet }: Field): boolean {
+  if (shape.is === "raw") return true;
+  const want = expected(shape);
+  const isOwn = tag !== undefined && !isExplicit;
+  const number = isOwn ? tag : isSet ? 17 : want.tag;
+  return header.class === (isOwn ? 2 : 0) && header.tag === number && header.isCompound === want.isCompound;
+}
+
+function mismatchText(header: Header, { shape, isOptional = false, tag, isExplicit = false, isSet = false }: Field) {
+  if (isExplicit) return "explicitly tagged member didn't match";
+  const want = expected(shape);
+  const found = `{class:${header.class} tag:${header.tag} length:${header.length} isCompound:${header.isCompound}}`;
+  // Go prints the address of a tag that is set.
+  const rules = `{optional:${isOptional} explicit:false application:false private:false defaultValue:<nil> tag:${tag === undefined ? "<nil>" : "0xc000012345"} stringType:0 timeType:0 set:${isSet} omitEmpty:false}`;
+  return `tags don't match (${tag ?? (isSet ? 17 : want.tag)} vs ${found}) ${rules} ${want.name} @${header.at}`;
+}
+
+function partsOf(content: Uint8Array, shape: Shape): Partial<Decoded> {
+  if (shape.is === "struct") return { parts: decodeStruct(content, shape.fields) };
+  if (shape.is === "list") return { parts: decodeList(content, shape.of) };
+  if (shape.is === "oid") return { oid: readOid(content) };
+  if (shape.is === "int") checkInteger(content);
+  if (shape.is === "bool") checkBoolean(content);
+  if (shape.is === "bits") checkBits(content);
+  return {};
+}
+
+/** More elements than fields are allowed: structures grow at their end. */
+function decodeStruct(content: Uint8Array, fields: readonly Field[]): Decoded[] {
+  let at = 0;
+  return fields.map((field) => {
+    const read = decodeField(content, at, field);
+    at = read.at;
+    return read.value;
+  });
+}
+
+const textTags = new Set([12, 18, 20, 22, 27, 30]);
+const timeTags = new Set([23, 24]);
+
+function decodeList(content: Uint8Array, of: Shape): Decoded[] {
+  const want = expected(of);
+  let count = 0;
+  for (let at = 0; at < content.length; count += 1) {
+    const header = readHeader(content, at);
+    const tag = textTags.has(header.tag) ? 19 : timeTags.has(header.tag) ? 23 : header.tag;
+    const isOther = header.class !== 0 || header.isCompound !== want.isCompound || tag !== want.tag;
+    if (of.is !== "raw" && isOther) throw structural("sequence tag mismatch");
+    at = header.at + header.length;
+    if (at > content.length) throw syntax("truncated sequence");
+  }
+  return decodeStruct(
+    content,
+    Array.from({ length: count }, () => ({ shape: of })),
+  );
+}
+
+function decodeAny(bytes: Uint8Array, start: number): Read {
+  const header = readHeader(bytes, start);
+  const at = header.at + header.length;
+  if (at > bytes.length) throw syntax("data truncated");
+  const content = bytes.subarray(header.at, at);
+  if (!header.isCompound && header.class === 0) valueChecks[header.tag]?.(content);
+  return { value: { ...absent, whole: bytes.subarray(start, at), content, tag: header.tag }, at };
+}
+
+const valueChecks: Readonly<Record<number, (content: Uint8Array) => void>> = {
+  1: checkBoolean,
+  2: checkInteger,
+  3: checkBits,
+  6: readOid,
+  12: (content) => checkText(content, isUtf8, "asn1: invalid UTF-8 string"),
+  18: (content) => checkText(content, isNumeric, invalidCharacter("NumericString")),
+  19: (content) => checkText(content, isPrintable, invalidCharacter("PrintableString")),
+  22: (content) => checkText(content, isAscii, invalidCharacter("IA5String")),
+  30: (content) => checkText(content, isBmp, "invalid BMPString"),
+};
+
+const invalidCharacter = (type: string): string => `asn1: syntax error: ${type} contains invalid character`;
+
+function checkText(content: Uint8Array, isValid: (content: Uint8Array) => boolean, problem: string): void {
+  if (!isValid(content)) throw new DerError(problem);
+}
+
+const latin1 = (content: Uint8Array): string => Buffer.from(content).toString("latin1");
+
+export const isNumeric = (content: Uint8Array): boolean => /^[0-9 ]*$/.test(latin1(content));
+export const isPrintable = (content: Uint8Array): boolean => /^[a-zA-Z0-9'()+,\-./ :=?*&]*$/.test(latin1(content));
+export const isAscii = (content: Uint8Array): boolean => content.every((byte) => byte < 0x80);
+
+export function isUtf8(content: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(content);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Text of two bytes a character, without surrogates and what Unicode reserves. */
+export function isBmp(content: Uint8Array): boolean {
+  if (content.length % 2 !== 0) return false;
+  for (let at = 0; at < content.length; at += 2) {
+    const point = (content[at] ?? 0) * 256 + (content[at + 1] ?? 0);
+    const isReserved = point >= 0xfffe || (point >= 0xfdd0 && point <= 0xfdef) || (point >= 0xd800 && point <= 0xdfff);
+    if (isReserved) return false;
+  }
+  return true;
+}
+
+function checkBoolean(content: Uint8Array): void {
+  if (content.length !== 1 || (content[0] !== 0 && content[0] !== 0xff)) throw syntax("invalid boolean");
+}
+
+function checkInteger(content: Uint8Array): void {
+  if (content.length === 0) throw structural("empty integer");
+  if (!isMinimal(content)) throw structural("integer not minimally-encoded");
+  if (content.length > 8) throw structural("integer too large");
+}
+
+/** Whether an integer has no superfluous first byte. */
+export function isMinimal(content: Uint8Array): boolean {
+  const [first = 0, second = 0] = content;
+  return content.length < 2 || !((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80));
+}
+
+function checkBits(content: Uint8Array): void {
+  if (content.length === 0) throw syntax("zero length BIT STRING");
+  if (!hasValidPadding(content)) throw syntax("invalid padding bits in BIT STRING");
+}
+
+export function hasValidPadding(content: Uint8Array): boolean {
+  const [padding = 0, last = 0] = [content[0], content.at(-1)];
+  if (padding > 7 || (content.length === 1 && padding > 0)) return false;
+  return content.length === 1 || (last & ((1 << padding) - 1)) === 0;
+}
+
+/** The bits of a BIT STRING, with its padding in front. */
+export function bitsOf(content: Uint8Array): Uint8Array {
+  const padding = content[0] ?? 0;
+  const bytes = content.subarray(1);
+  if (padding === 0) return bytes;
+  return bytes.map((byte, index) => (byte >> padding) | ((index === 0 ? 0 : (bytes[index - 1] ?? 0)) << (8 - padding)));
+}
+
+/** An object identifier as numbers with dots. Throws a DerError. */
+export function readOid(content: Uint8Array): string {
+  if (content.length === 0) throw syntax("zero length OBJECT IDENTIFIER");
+  const { value, at: second } = readBase128(content, 0);
+  const numbers = value < 80 ? [Math.floor(value / 40), value % 40] : [2, value - 80];
+  for (let at = second; at < content.length; ) {
+    const next = readBase128(content, at);
+    numbers.push(next.value);
+    at = next.at;
+  }
+  return numbers.join(".");
+}
