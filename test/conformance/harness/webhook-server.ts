@@ -78,7 +78,9 @@ export async function startWebhook(
     } = isRaw(made) ? made : { raw: JSON.stringify(made) };
     response.writeHead(code, headers).end(raw);
   };
-  const server = createServer({ key: pair.keyPem, cert: pair.certPem }, (request, response) => {
+  // Idle connections stay open. A client that sends a request while the server closes the connection gets a reset.
+  const options = { key: pair.keyPem, cert: pair.certPem, keepAliveTimeout: 0 };
+  const server = createServer(options, (request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");

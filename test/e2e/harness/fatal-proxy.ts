@@ -52,7 +52,8 @@ export async function startFatalProxy(kubeconfig: string, fateOf: FateOf): Promi
     key: decoded(user["client-key-data"]),
   });
   const upstream = new URL(cluster["server"] ?? "");
-  const server = createServer((incoming, answer) => {
+  // Idle connections stay open. A client that sends a request while the server closes the connection gets a reset.
+  const server = createServer({ keepAliveTimeout: 0 }, (incoming, answer) => {
     const call = { incoming, answer, upstream, agent };
     const isRead = incoming.method === "GET";
     // A process that is killed leaves requests behind.
