@@ -18,8 +18,9 @@ test("every file of a suite runs once, in a group or alone", () => {
   }
 });
 
-test("suites that measure run one file at a time", () => {
-  assert.equal(suiteOf("chaos", 8).atOnce, 1);
+test("files that measure a server run one at a time, beside the one that only waits", () => {
+  const beside = suiteOf("chaos", 8).groups.filter((group) => group.inTurn !== true);
+  assert.deepEqual(filesOf(beside), ["test/chaos/slow-loris.test.ts"]);
 });
 
 test("suites that wait run two files at a time, or one on one processor", () => {

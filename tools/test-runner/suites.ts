@@ -110,11 +110,6 @@ const waiting = (cores: number): number => cores + 3;
 const fileGroups = (files: readonly string[], limitMs: number): Group[] =>
   files.map((file) => ({ title: file, files: [file], silenceMs: limitMs }));
 
-/** A suite that measures memory, processes and the event loop: each file has a process of its own, and nothing runs beside it. */
-function oneByOne(patterns: string | readonly string[], limitMs = silenceMs): MakeSuite {
-  return (select = all) => ({ groups: fileGroups(find(patterns).filter(select), limitMs), atOnce: 1 });
-}
-
 /** Files of a suite that do not run beside all others. */
 interface Limits {
   /** They use the same thing of the machine, such as a well-known port: never two of them at once. */
@@ -123,12 +118,15 @@ interface Limits {
   readonly first?: RegExp;
   /** They need all processors, kill processes at chosen moments or have short deadlines: nothing runs beside them. */
   readonly alone?: RegExp;
+  /** How long a file may print nothing. */
+  readonly limitMs?: number;
 }
 
 /** A suite that mostly waits for programs: each file has a process of its own, and two run at once. */
-function inPairs(patterns: string | readonly string[], { inTurn, first, alone }: Limits = {}): MakeSuite {
+function inPairs(patterns: string | readonly string[], limits: Limits = {}): MakeSuite {
+  const { inTurn, first, alone, limitMs = pairedSilenceMs } = limits;
   return (select = all, cores) => {
-    const found = fileGroups(find(patterns).filter(select), pairedSilenceMs);
+    const found = fileGroups(find(patterns).filter(select), limitMs);
     const matches = (group: Group, pattern: RegExp | undefined): boolean => pattern?.test(group.title) ?? false;
     const together = found.filter((group) => !matches(group, alone));
     // Those that run in turn begin first: the others fill the second place.
@@ -163,7 +161,8 @@ export const suites: Record<string, MakeSuite> = {
   clients: inPairs("test/interop/apiserver/**/*.test.ts", { first: /go-controller|kubectl\.test/ }),
   // One of them waits for two minutes and more; the others together take as long.
   conformance: inPairs("test/conformance/**/*.test.ts", { first: /conformance\/conformance/ }),
-  chaos: oneByOne("test/chaos/**/*.test.ts", chaosSilenceMs),
+  // Each measures a server of its own, one after the other. Slow clients wait for two minutes, so they run beside the others.
+  chaos: inPairs("test/chaos/**/*.test.ts", { inTurn: /chaos\/(?!slow-loris)/, limitMs: chaosSilenceMs }),
   // Those that run alone measure how long a turn of the event loop takes, or limits of the processor.
   hostile: inPairs("test/hostile/**/*.test.ts", { alone: /\/(answers|cluster|harness|objects)\/|limits\/limits/ }),
   e2e: inPairs("test/e2e/**/*.test.ts", { alone: /\/load\/|killed-processes|unreachable/ }),
