@@ -154,6 +154,7 @@ test("without a terminal, changes are printed as lines", () => {
   const before = stateLines(buildForest(forest));
   const [key = "", line] = [...before].find(([, { title }]) => title === "XApp app") ?? [];
   assert.equal(line?.text, "Waiting: Ready: Creating");
+  assert.equal(before.get("example.org/Note team/n")?.text, "exists");
   const now = new Map(before).set(key, { title: "XApp app", text: "Ready" });
   now.delete("example.org/Note team/n");
   assert.deepEqual(changedLines(before, now), ["XApp app: Ready", "Note team/n: gone"]);

@@ -97,7 +97,7 @@ export function stateLines(nodes: readonly TreeNode[]): Map<string, StateLine> {
       const isShared = (groups.get(title)?.size ?? 0) > 1 && group !== "";
       const shown = isShared ? `${object.kind}.${group}${title.slice(object.kind.length)}` : title;
       const by = madeBy ? harmlessLine(`, by ${madeBy.join(", ")}`) : "";
-      const text = state.word === "" ? "there" : `${stateText(state)}${by}`;
+      const text = state.word === "" ? "exists" : `${stateText(state)}${by}`;
       return [`${group}/${title}`, { title: harmlessLine(shown), text }];
     }),
   );

@@ -34,7 +34,7 @@ const refused: Readonly<Record<string, { reason: string; versions: JsonObject[];
   Twice: {
     reason: "a version is there once",
     versions: [version("v1", stored), version("v2"), version("v2")],
-    want: 'spec.versions: "v2" is there more than once',
+    want: 'spec.versions: "v2" is listed more than once',
   },
 };
 

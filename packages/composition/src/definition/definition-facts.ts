@@ -117,7 +117,7 @@ export function checkVersions(xrd: KubeObject): void {
 function requireDistinct(names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {
-    if (seen.has(name)) throw new Error(`spec.versions: ${goQuote(name)} is there more than once`);
+    if (seen.has(name)) throw new Error(`spec.versions: ${goQuote(name)} is listed more than once`);
     seen.add(name);
   }
 }

@@ -134,7 +134,7 @@ function locate(byKind: ReadonlyMap<string, readonly Entry[]>, scopeOf: ScopeOf)
       const scope = scopeOf(gvkOf(entry.object));
       const namespace = scope === "Cluster" ? "" : entry.namespace || "default";
       const key = `${namespace}/${entry.name}`;
-      if (objects.has(key)) throw new RunnerError("FETCH", `${kind} "${key.replace(/^\//, "")}" is there twice`);
+      if (objects.has(key)) throw new RunnerError("FETCH", `${kind} "${key.replace(/^\//, "")}" is listed twice`);
       objects.set(key, { ...entry, namespace });
     }
     located.set(kind, objects);

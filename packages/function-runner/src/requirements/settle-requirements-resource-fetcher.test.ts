@@ -226,10 +226,10 @@ const unusable: Readonly<Record<string, { objects: unknown[]; want: string }>> =
     objects: [{ apiVersion: "v1", kind: "K", metadata: { name: "a", namespace: 7 } }],
     want: 'object 1 cannot be used: K "a" has a metadata.namespace that is not a string',
   },
-  Twice: { objects: [object("ns", "a"), object("ns", "a")], want: 'v1/ConfigMap "ns/a" is there twice' },
+  Twice: { objects: [object("ns", "a"), object("ns", "a")], want: 'v1/ConfigMap "ns/a" is listed twice' },
   TwiceClusterScoped: {
     objects: [object(undefined, "a", { kind: "Node" }), object(undefined, "a", { kind: "Node" })],
-    want: 'v1/Node "a" is there twice',
+    want: 'v1/Node "a" is listed twice',
   },
 };
 

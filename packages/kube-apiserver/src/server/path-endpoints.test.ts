@@ -64,8 +64,8 @@ test("a server that starts lacks its kinds and what every cluster has", () => {
   assert.deepEqual(livez, [
     "poststarthook/start-apiextensions-controllers: custom kinds are not served yet",
     "poststarthook/crd-informer-synced: custom kinds are not served yet",
-    "poststarthook/start-system-namespaces-controller: what every cluster has is not there yet",
-    "poststarthook/rbac/bootstrap-roles: what every cluster has is not there yet",
+    "poststarthook/start-system-namespaces-controller: bootstrap objects are not created yet",
+    "poststarthook/rbac/bootstrap-roles: bootstrap objects are not created yet",
   ]);
   assert.deepEqual(readyz[0], "informer-sync: custom kinds are not served yet");
 });

@@ -96,7 +96,7 @@ export function serverChecks(state: ServerState): HealthChecks {
   const store = (name: string): HealthCheck => ({ name, check: state.storeProblem });
   const kinds = (name: string): HealthCheck => unless(name, state.areKindsServed, "custom kinds are not served yet");
   const bootstrap = (name: string): HealthCheck =>
-    unless(name, state.isBootstrapped, "what every cluster has is not there yet");
+    unless(name, state.isBootstrapped, "bootstrap objects are not created yet");
   const hooks = [
     kinds("poststarthook/start-apiextensions-controllers"),
     kinds("poststarthook/crd-informer-synced"),
