@@ -247,7 +247,7 @@ export const serverSideApply: Target = {
 };
 
 export const managedFields: Target = {
-  covers: ["kube-objects/src/apply", "kube-objects/src/metadata/managed-fields.ts"],
+  covers: ["kube-objects/src/apply", "kube-objects/src/metadata/validate-metadata.ts"],
   dictionary: applyTokens,
   seeds: [
     fields,

@@ -8,11 +8,10 @@ import { findStatusError } from "../errors/status-error.ts";
 import { badRequest, unclassifiedError } from "../errors/status-error-constructors.ts";
 import { isJsonObject, type JsonObject, jsonEqual, ownValue, withoutOwnValue } from "../json/json-value.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
-import { applyConfiguration } from "./apply-configuration.ts";
+import { applyConfiguration, syncLastApplied } from "./apply-configuration.ts";
+import { conflictStatus, isApplyConflicts, wrapWork } from "./apply-errors.ts";
 import { type ApplyVersions, typeText } from "./apply-versions.ts";
-import { conflictStatus, isApplyConflicts } from "./conflict.ts";
 import type { FieldSet } from "./field-set.ts";
-import { syncLastApplied } from "./last-applied.ts";
 import {
   decodingManagers,
   encodingManagers,
@@ -22,7 +21,6 @@ import {
   noManagers,
 } from "./managers.ts";
 import { recordUpdate } from "./record-update.ts";
-import { wrapWork } from "./wrap-errors.ts";
 
 /** What a {@link FieldManager} has to know. */
 interface FieldManagerOptions {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseJson, printJson } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { printPaths } from "./conflict.ts";
+import { printPaths } from "./apply-errors.ts";
 import {
   difference,
   emptySet,

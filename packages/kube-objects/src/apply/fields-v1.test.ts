@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { finish } from "@purlin/base";
 import type { JsonObject } from "../json/json-value.ts";
 import { deepFreeze } from "../object/kube-object.ts";
-import { printPaths } from "./conflict.ts";
+import { printPaths } from "./apply-errors.ts";
 import { emptySet, fieldSetOfPaths, fieldSetSize, leaf } from "./field-set.ts";
 import { decodeFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 

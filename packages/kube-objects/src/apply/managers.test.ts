@@ -10,7 +10,7 @@ import {
   isApplyConflicts,
   printPaths,
   withoutConflictsOn,
-} from "./conflict.ts";
+} from "./apply-errors.ts";
 import { fieldSetOfPaths } from "./field-set.ts";
 import { encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 import {

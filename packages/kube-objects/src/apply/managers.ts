@@ -10,7 +10,7 @@ import {
   ownValue,
   utf8Length,
 } from "../json/json-value.ts";
-import { maxFieldManagerBytes } from "../metadata/managed-fields.ts";
+import { maxFieldManagerBytes } from "../metadata/validate-metadata.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import { emptySet, type FieldSet } from "./field-set.ts";
 import { decodingFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";

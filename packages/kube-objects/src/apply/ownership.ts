@@ -2,8 +2,8 @@
 // How ownership of fields moves when an object changes from one state to another.
 // An applier that no longer mentions a field gives it up, and a field without an owner is removed.
 import type { Work } from "@purlin/base";
+import { ApplyConflictsError, type ManagerConflict, wrapErrors, wrapWork } from "./apply-errors.ts";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
-import { ApplyConflictsError, type ManagerConflict } from "./conflict.ts";
 import {
   difference,
   emptySet,
@@ -18,7 +18,6 @@ import type { ManagerIdentity, OwnedFields } from "./managers.ts";
 import { type Comparison, comparingTyped, excludeFields } from "./typed-compare.ts";
 import { findingFields, reconcileWithType, withNamedFields } from "./typed-field-set.ts";
 import { removingFields } from "./typed-remove.ts";
-import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** What stays the same for all operations on one endpoint. */
 export interface OwnershipRules {

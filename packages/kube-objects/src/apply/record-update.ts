@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Work } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, ownValue } from "../json/json-value.ts";
+import { wrapErrors, wrapWork } from "./apply-errors.ts";
 import { objectText, typingObject } from "./apply-versions.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
 import { difference, type FieldSet, fieldSetOfPaths, isEmptySet, union } from "./field-set.ts";
@@ -13,7 +14,6 @@ import {
   unixSeconds,
 } from "./managers.ts";
 import { moveOwnership, type OwnershipRules, reconcileOwners } from "./ownership.ts";
-import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** A change by create, update or patch. */
 interface UpdateInput {

@@ -4,6 +4,7 @@
 // Merging without field ownership: what a mutating admission policy sets.
 import { finish, isPartDone, type Work } from "@purlin/base";
 import {
+  copying,
   isJsonObject,
   type JsonArray,
   type JsonObject,
@@ -12,7 +13,6 @@ import {
   setOwnValue,
   sortedKeys,
 } from "../json/json-value.ts";
-import { copying } from "../json/map-members.ts";
 import { type ApplyType, formOf, type ListType, type MapType, typeOfKey } from "./apply-type.ts";
 import { itemName } from "./item-key.ts";
 import { typeProblem } from "./typed-validate.ts";

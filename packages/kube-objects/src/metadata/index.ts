@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules for metadata: names, labels, annotations, owner references, managed fields.
 
-export { validateManagedFieldEntries } from "./managed-fields.ts";
 export {
   dns1035LabelProblems,
   dns1123LabelProblems,
@@ -19,6 +18,7 @@ export {
 export {
   validateAnnotations,
   validateLabels,
+  validateManagedFieldEntries,
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from "./validate-metadata.ts";

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { ObjectMeta } from "../object/kube-object.ts";
-import { validateFieldManager } from "./managed-fields.ts";
 import {
   generateName,
   label1035Name,
@@ -16,7 +15,7 @@ import {
 } from "./names.ts";
 // Observed from the reference's ValidateObjectMeta and ValidateObjectMetaUpdate.
 import observed from "./testdata/metadata-validation.json" with { type: "json" };
-import { validateObjectMeta, validateObjectMetaUpdate } from "./validate-metadata.ts";
+import { validateFieldManager, validateObjectMeta, validateObjectMetaUpdate } from "./validate-metadata.ts";
 
 const rules: Readonly<Record<string, NameRule>> = {
   subdomain: subdomainName,

@@ -2,8 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../json/json-value.ts";
-import type { KubeObject } from "./kube-object.ts";
-import { memberAt, withMember } from "./members.ts";
+import { type KubeObject, memberAt, withMember } from "./kube-object.ts";
 
 /** One condition of an object, as it is stored. */
 export type Condition = {

@@ -27,25 +27,23 @@ export {
   keyOf,
   keyText,
   type ManagedFieldsEntry,
+  memberAt,
+  numberAt,
   type ObjectKey,
   type ObjectMeta,
   type OwnerReference,
-  parseApiVersion,
-  type TypeRef,
-  type WatchEvent,
-} from "./kube-object.ts";
-export {
-  memberAt,
-  numberAt,
   objectAt,
   objectsAt,
   optionalObjectAt,
+  parseApiVersion,
   stringAt,
+  type TypeRef,
   textAt,
   textMapAt,
   textsAt,
+  type WatchEvent,
   withMember,
-} from "./members.ts";
+} from "./kube-object.ts";
 export {
   ageOf,
   annotationOf,

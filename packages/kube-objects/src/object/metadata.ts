@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject, OwnerReference } from "./kube-object.ts";
-import { textAt, withMember } from "./members.ts";
+import { type KubeObject, type OwnerReference, textAt, withMember } from "./kube-object.ts";
 
 /** The annotation in which `kubectl apply` stores what it applied. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";

@@ -14,9 +14,9 @@ import { goQuote } from "../json/go-text.ts";
 import type { Fractions, JsonReading } from "../json/json-reader.ts";
 import { parseJsonStrict } from "../json/json-text.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonKind } from "../json/json-value.ts";
-import { validateFieldManager } from "../metadata/managed-fields.ts";
+import { validateFieldManager } from "../metadata/validate-metadata.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
-import { markNumbers } from "./written-numbers.ts";
+import { markNumbers } from "./patch-document.ts";
 
 /** What to do about unknown and duplicate fields. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";

@@ -15,8 +15,7 @@ import {
   setOwnValue,
   utf8Length,
 } from "../json/json-value.ts";
-import { PatchDocument, type Place } from "./patch-document.ts";
-import { unmarkingNumbers, type WrittenValue } from "./written-numbers.ts";
+import { PatchDocument, type Place, unmarkingNumbers, type WrittenValue } from "./patch-document.ts";
 
 /** One operation as it came; what is missing or odd in it makes it fail when its turn comes. */
 export type JsonPatchOperation = JsonObject;

@@ -2,6 +2,7 @@
 // JSON merge patch (RFC 7386): null deletes, lists are replaced, objects merge.
 import { finish, isPartDone, type Work } from "@purlin/base";
 import {
+  copying,
   isContainer,
   isJsonObject,
   type JsonObject,
@@ -10,7 +11,6 @@ import {
   ownValue,
   setOwnValue,
 } from "../json/json-value.ts";
-import { copying } from "../json/map-members.ts";
 
 /** The document with the patch merged in, the given one untouched; the document itself when nothing changes. */
 export function applyMergePatch(document: JsonObject, patch: JsonObject): JsonObject {

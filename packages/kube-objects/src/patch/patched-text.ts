@@ -15,7 +15,7 @@ import {
 } from "../json/json-value.ts";
 import { type JsonPatchOperation, runJsonPatch } from "./json-patch.ts";
 import { withoutNulls } from "./merge-patch.ts";
-import { writtenNumber } from "./written-numbers.ts";
+import { writtenNumber } from "./patch-document.ts";
 
 /** The text of a document after a merge patch. */
 export function mergePatchedText(document: JsonObject, patch: JsonObject): string {

@@ -5,9 +5,12 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  type Mapped,
+  mapItems,
+  mapMembers,
   ownValue,
+  removed,
 } from "../json/json-value.ts";
-import { type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
 import { type CheckValueOptions, checkValue } from "./check-value.ts";
 import { bracketedText, fieldPlace, indexPlace, type Place, type SchemaFinding } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk through a value and its schema. The order of checks, and what each adds to the count of matches, follow the
 // reference server, because it reports the branch of anyOf or oneOf with the highest count.
-
 import { finish, type Work } from "@purlin/base";
-import { invalidValue, shownText, tooLong, tooMany } from "../errors/field-error.ts";
+import { invalidValue, requiredValue, shownText, tooLong, tooMany } from "../errors/field-error.ts";
 import { goQuote } from "../json/go-text.ts";
-import type { JsonArray, JsonObject } from "../json/json-value.ts";
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import { linearPattern } from "../regexp/linear-pattern.ts";
 import { checkComposition, countComposed } from "./check-composition.ts";
-import { checkEnum } from "./check-enum.ts";
-import { checkNull, checkNumber, checkType } from "./check-number.ts";
-import { checkObject } from "./check-object.ts";
+import { checkEnum, checkNull, checkNumber, checkType } from "./check-scalar.ts";
 import { stringFormatCheck } from "./formats.ts";
 import {
   type CheckContext,
@@ -19,9 +16,11 @@ import {
   deferredAbove,
   emptyOutcome,
   fieldOf,
+  fieldPlace,
   inBody,
   indexPlace,
   isFull,
+  keyPlace,
   type Outcome,
   type Place,
   placeText,
@@ -222,4 +221,76 @@ function checkFormat({ outcome, node, place, value }: StringCheck): void {
   outcome.matches++;
   if (!isOfFormat(value))
     reportType(outcome, place, { value, complaint: `must be of type ${node.format}: ${shownText(value)}` });
+}
+
+/** An object to check against the keywords for objects. */
+interface ObjectCheck {
+  readonly members: JsonObject;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+}
+
+/** The context of a check and where its findings go. */
+interface Run {
+  readonly context: CheckContext;
+  readonly outcome: Outcome;
+}
+
+/** Checks how many members an object has, that required ones are there and no forbidden ones, and each by its schema. */
+function checkObject(context: CheckContext, outcome: Outcome, check: ObjectCheck): void {
+  const keys = Object.keys(check.members);
+  const run = { context, outcome };
+  let count = 0;
+  if (context.deferred && keys.length > deferredAbove) {
+    const checkAt = (i: number): void => void checkMember(run, check, keys[i] ?? "");
+    context.deferred.push({ size: keys.length, depth: context.progress.depth, checkAt });
+    count = keys.length;
+  } else {
+    for (const key of keys) {
+      if (isFull(outcome)) return;
+      if (checkMember(run, check, key)) count++;
+    }
+  }
+  checkCount(outcome, check, count);
+  if (!context.partial) checkRequired(outcome, check);
+  outcome.matches++;
+}
+
+/** Checks a member by its schema. False when it is not there, which undefined means. */
+function checkMember({ context, outcome }: Run, { members, node, place }: ObjectCheck, key: string): boolean {
+  const value = members[key];
+  const schema = schemaOf(node, key);
+  if (value === undefined) return false;
+  if (schema) {
+    const inner = Object.hasOwn(node.properties, key) ? fieldPlace(place, key) : keyPlace(place, key);
+    context.check(context, outcome, { value, schema, place: inner });
+  } else if (node.additionalProperties === false && !Object.hasOwn(node.properties, key)) {
+    const text = `${placeText(place)}.${key} in body is a forbidden property`;
+    report(outcome, text, invalidValue(fieldOf(place), key, text));
+  }
+  return true;
+}
+
+function schemaOf({ properties, additionalProperties }: SchemaNode, key: string): JsonObject | undefined {
+  const schema: JsonValue | undefined = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
+  return isJsonObject(schema) ? schema : undefined;
+}
+
+function checkCount(outcome: Outcome, { node, place }: ObjectCheck, count: number): void {
+  const { minProperties, maxProperties } = node.limits;
+  if (minProperties !== undefined && count < minProperties) {
+    reportInvalid(outcome, place, { value: count, complaint: `should have at least ${minProperties} properties` });
+  }
+  if (maxProperties !== undefined && count > maxProperties) {
+    const text = inBody(place, `should have at most ${maxProperties} properties`);
+    report(outcome, text, tooMany(fieldOf(place), count, maxProperties));
+  }
+}
+
+function checkRequired(outcome: Outcome, { members, node, place }: ObjectCheck): void {
+  for (const key of node.required) {
+    if (ownValue(members, key) !== undefined) continue;
+    const missing = keyPlace(place, key);
+    report(outcome, inBody(missing, "is required"), requiredValue(fieldOf(missing)));
+  }
 }

@@ -8,10 +8,11 @@ import {
   type JsonObject,
   type JsonValue,
   jsonEqual,
+  type Mapped,
   ownValue,
+  removed,
   setOwnValue,
 } from "../json/json-value.ts";
-import { type Mapped, removed } from "../json/map-members.ts";
 import { holdsEmbedded } from "../schema/structural-checks.ts";
 import { TypedFormError } from "../typed/special-forms.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";

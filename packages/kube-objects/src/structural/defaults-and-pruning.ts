@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { childPath, type FieldPath, indexPath } from "../errors/field-error.ts";
 import {
+  copyOf,
   isJsonArray,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  type Mapped,
+  mapItems,
+  mapMembers,
   ownValue,
+  removed,
   setOwnValue,
 } from "../json/json-value.ts";
-import { copyOf, type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
 
 /** An object without the fields its schema does not declare, and the paths of those, sorted. */
 interface Pruned {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { deepFreeze } from "../object/kube-object.ts";
+import { fieldsLastApplied, syncLastApplied } from "./apply-configuration.ts";
+import { printPaths } from "./apply-errors.ts";
 import { customResourceType } from "./apply-schema.ts";
-import { printPaths } from "./conflict.ts";
-import { fieldsLastApplied, syncLastApplied } from "./last-applied.ts";
 
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";
 const type = customResourceType({

@@ -9,7 +9,7 @@ import {
   type ManagerConflict,
   printPaths,
   withoutConflictsOn,
-} from "./conflict.ts";
+} from "./apply-errors.ts";
 import { emptySet, fieldSetOfPaths } from "./field-set.ts";
 import { decodeFieldsV1 } from "./fields-v1.ts";
 

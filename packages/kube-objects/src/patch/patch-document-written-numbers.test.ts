@@ -9,8 +9,8 @@ import { parseJsonStrict } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { decodeJsonPatch } from "./decode-patch.ts";
 import { applyingWrittenPatch } from "./json-patch.ts";
+import { markNumbers, unmarkingNumbers, type WrittenValue } from "./patch-document.ts";
 import { jsonPatchedText } from "./patched-text.ts";
-import { markNumbers, unmarkingNumbers, type WrittenValue } from "./written-numbers.ts";
 
 const applyWrittenPatch = (...patch: Parameters<typeof applyingWrittenPatch>): WrittenValue =>
   finish(applyingWrittenPatch(...patch));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldErrorText } from "../errors/field-error.ts";
 import type { ManagedFieldsEntry } from "../object/kube-object.ts";
-import { validateFieldManager, validateManagedFieldEntries } from "./managed-fields.ts";
+import { validateFieldManager, validateManagedFieldEntries } from "./validate-metadata.ts";
 
 const manager = (name: string): string[] => validateFieldManager(name, "m").map(fieldErrorText);
 const entry = (more: object): string[] =>
