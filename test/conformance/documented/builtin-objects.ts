@@ -148,7 +148,7 @@ async function wrongAttributes(s: Session): Promise<string> {
 
 async function largeRequest(s: Session): Promise<string> {
   const message = await refusedRequest(s, Buffer.alloc(300_000));
-  return /must not be larger than 256 KiB|asn1: \w+ error/.exec(message)?.[0] ?? message;
+  return /must not be larger than 64 KiB|asn1: \w+ error/.exec(message)?.[0] ?? message;
 }
 
 /** The code of a dry run of a policy with one variable too many. */
@@ -204,7 +204,7 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
   },
   {
     topic: "PEM of a CertificateSigningRequest and of its certificates",
-    ours: "must not be larger than 256 KiB",
+    ours: "must not be larger than 64 KiB",
     theirs: "asn1: structure error",
     run: largeRequest,
   },

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, definitions, objectNamed, objectsOf, sendJson, sendText } from "./attacked-kind.ts";
+import { requestOfAttributes, requestOfNames, requestOfUris, secretOf } from "./certificate-attacks.ts";
 
 /** Most resident memory, in MiB, that the server may ever have. */
 const mostMemory = 1000;
@@ -23,6 +24,7 @@ await define(
 
 const namespace = "/api/v1/namespaces/default";
 const configMaps = `${namespace}/configmaps`;
+const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const frees = objectsOf("Free");
 const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
 const map = <T>(count: number, member: (index: number) => T): Record<string, T> =>
@@ -406,6 +408,20 @@ const attacks: Record<string, Attack> = {
     metadata: { name: "terms" },
     spec: { ports: [{ port: 1 }], selector: map(90_000, () => "a") },
   }),
+  "a Secret with a certificate of 60,000 extensions": post(
+    `${namespace}/secrets`,
+    secretOf("extended", 60_000),
+    json,
+    ok,
+  ),
+  "a Secret with the largest certificate that is read": post(`${namespace}/secrets`, secretOf("tls", 5_000), json, ok),
+  ...Object.fromEntries(
+    [60_000, 240_000, 1_000_000].flatMap((bytes) => [
+      [`a signing request of ${bytes} bytes of attributes`, post(requests, requestOfAttributes("attributes", bytes))],
+      [`a signing request of ${bytes} bytes of names`, post(requests, requestOfNames("names", bytes))],
+      [`a signing request of ${bytes} bytes of URIs`, post(requests, requestOfUris("uris", bytes))],
+    ]),
+  ),
 };
 
 for (const name of ["target", "applied"]) {

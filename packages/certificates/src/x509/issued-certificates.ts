@@ -159,14 +159,14 @@ function checkExtensions(body: DerCursor, version: number, uriProblem: UriProble
   if (body.isNext(0x82) && body.any() === undefined) refuse("malformed subjectUniqueID");
   if (version < 3 || !body.isNext(0xa3)) return;
   const list = body.open(0xa3)?.open(sequence) ?? refuse("malformed extensions");
-  const all: Extension[] = [];
+  const all = new Map<string, Extension>();
   while (!list.isEmpty) {
     const extension = readExtension(list.open(sequence) ?? refuse("malformed extension"));
     const { id } = extension;
-    if (all.some((other) => other.id === id)) refuse(`certificate contains duplicate extension with OID "${id}"`);
-    all.push(extension);
+    if (all.has(id)) refuse(`certificate contains duplicate extension with OID "${id}"`);
+    all.set(id, extension);
   }
-  for (const extension of all) extensionChecks[extension.id]?.(extension, uriProblem);
+  for (const [id, extension] of all) extensionChecks[id]?.(extension, uriProblem);
 }
 
 function readExtension(fields: DerCursor): Extension {

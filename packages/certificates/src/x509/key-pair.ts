@@ -5,7 +5,7 @@ import { decodePem, type PemBlock } from "./der-cursor.ts";
 import { DerError } from "./der-shapes.ts";
 import { checkCertificates } from "./issued-certificates.ts";
 import { type PublicKey, refuse } from "./public-key.ts";
-import { problemOf, type UriProblem } from "./signing-request.ts";
+import { maxPemBytes, problemOf, tooLargeText, type UriProblem } from "./signing-request.ts";
 
 /** What {@link keyPairProblem} compares, as PEM. */
 interface PemPair {
@@ -19,6 +19,7 @@ export function keyPairProblem({ certificate, key, uriProblem }: PemPair): strin
   return problemOf(() => {
     const leaf = findCertificate(blocksOf(certificate));
     const block = findKey(blocksOf(key));
+    if (leaf.bytes.length > maxPemBytes) tlsError(`the certificate was not checked: it ${tooLargeText}`);
     const [publicKey, ...others] = checkCertificates(leaf.bytes, uriProblem);
     if (others.length > 0) refuse("trailing data");
     checkPair(publicKey, privateKeyOf(block.bytes));

@@ -8,7 +8,7 @@ import { createAuthority, issueCertificate } from "../certificate.ts";
 import * as der from "../der-writer.ts";
 import { certificatesProblem } from "./issued-certificates.ts";
 import { keyPairProblem } from "./key-pair.ts";
-import { signingRequestProblem } from "./signing-request.ts";
+import { signingRequestOrganizations, signingRequestProblem } from "./signing-request.ts";
 
 const pemOf = (bytes: Uint8Array, type = "CERTIFICATE REQUEST"): Buffer =>
   Buffer.from(`-----BEGIN ${type}-----\n${Buffer.from(bytes).toString("base64")}\n-----END ${type}-----\n`);
@@ -25,6 +25,8 @@ interface Parts {
   readonly names?: Uint8Array;
   readonly twice?: boolean;
   readonly version?: Uint8Array;
+  /** Attributes before the one with the extensions. */
+  readonly attributes?: Uint8Array;
 }
 
 const edAlgorithm = der.sequence(der.oid("1.3.101.112"));
@@ -39,7 +41,11 @@ function request({ keys = ed, ...parts }: Parts = {}): Buffer {
     parts.version ?? der.smallInteger(0),
     parts.subject ?? nameOf(der.utf8String("x")),
     parts.keyInfo ?? keys.publicKey.export({ type: "spki", format: "der" }),
-    der.contextConstructed(0, der.sequence(der.oid("1.2.840.113549.1.9.14"), der.setOfOne(extensions))),
+    der.contextConstructed(
+      0,
+      parts.attributes ?? Buffer.alloc(0),
+      der.sequence(der.oid("1.2.840.113549.1.9.14"), der.setOfOne(extensions)),
+    ),
   );
   const signature = sign(keys === ed ? null : "sha256", body, keys.privateKey);
   return der.sequence(body, parts.algorithm ?? edAlgorithm, der.bitString(signature));
@@ -202,20 +208,42 @@ test("a certificate and a key belong together or not", () => {
   assert.match(pair(authority.certPem, authority.certPem) ?? "", /^tls: found a certificate rather than a key/);
 });
 
-test("requests and certificates of more than 256 KiB are refused before they are read", () => {
-  const names = Buffer.alloc(150_000, Buffer.from([0x82, 1, 97]));
-  const small = pemOf(request({ names: der.tlv(0x30, names) }));
-  assert.equal(
-    signingRequestProblem(small, () => undefined),
-    undefined,
-  );
-  const large = pemOf(request({ names: der.tlv(0x30, Buffer.alloc(300_000, Buffer.from([0x82, 1, 97]))) }));
-  assert.equal(
-    signingRequestProblem(large, () => undefined),
-    "must not be larger than 256 KiB",
-  );
-  assert.equal(
-    certificatesProblem(Buffer.alloc(256 * 1024 + 1), () => undefined),
-    "must not be larger than 256 KiB",
-  );
+const many = (bytes: number, part: Uint8Array): Buffer => Buffer.alloc(bytes - (bytes % part.length), part);
+
+test("requests and certificates of more than 64 KiB are refused before they are read", () => {
+  const none = (): undefined => undefined;
+  const small = pemOf(request({ names: der.tlv(0x30, many(60_000, Buffer.from([0x82, 1, 97]))) }));
+  assert.equal(signingRequestProblem(small, none), undefined);
+  const text = "must not be larger than 64 KiB";
+  const large = pemOf(request({ names: der.tlv(0x30, many(70_000, Buffer.from([0x82, 1, 97]))) }));
+  assert.equal(signingRequestProblem(large, none), text);
+  assert.equal(certificatesProblem(Buffer.alloc(64 * 1024 + 1), none), text);
+  const { certPem, keyPem } = authority;
+  const largeCertificate = pemOf(Buffer.alloc(64 * 1024 + 1), "CERTIFICATE").toString();
+  assert.equal(pair(largeCertificate, keyPem), `tls: the certificate was not checked: it ${text}`);
+  assert.equal(pair(certPem.repeat(200), keyPem), undefined, "of a chain only the first certificate is read");
+});
+
+test("organizations are those of a request that is not refused for its size", () => {
+  const organization = (count: number): Buffer => {
+    const one = der.setOfOne(der.sequence(der.oid("2.5.4.10"), der.utf8String("system:masters")));
+    return der.sequence(...Array.from({ length: count }, () => one));
+  };
+  const found = (count: number): string[] =>
+    signingRequestOrganizations(pemOf(request({ subject: organization(count) })));
+  assert.deepEqual(found(2), ["system:masters", "system:masters"]);
+  assert.deepEqual(found(4000), []);
+});
+
+test("attributes that ask for no extensions are ignored, whatever they are", () => {
+  const others = [
+    Buffer.from([5, 0]),
+    der.sequence(),
+    der.sequence(der.oid("1.2.3"), der.setOfOne(Buffer.from([5, 0]))),
+  ];
+  const wrongId = der.sequence(Buffer.from([6, 1, 0x80]));
+  const withoutValue = der.sequence(der.oid("1.2.840.113549.1.9.14"));
+  for (const attribute of [...others, wrongId, withoutValue]) {
+    assert.equal(problemOf(request({ attributes: many(20_000, attribute) })), undefined, attribute.toString("hex"));
+  }
 });

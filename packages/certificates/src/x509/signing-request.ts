@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificate signing requests (PKCS #10) as Go's crypto/x509 reads them, with its texts.
+import * as writer from "../der-writer.ts";
 import { DerCursor, decodePem } from "./der-cursor.ts";
 import { bitsOf, type Decoded, DerError, decodeDer, isAscii, type Shape } from "./der-shapes.ts";
 import { algorithmIdentifier, checkSignature, int, oid, raw, readPublicKey, refuse } from "./public-key.ts";
@@ -53,15 +54,15 @@ const extensionsShape: Shape = {
   },
 };
 
-const extensionRequest = "1.2.840.113549.1.9.14";
+const extensionRequest = writer.oid("1.2.840.113549.1.9.14");
 const subjectAltName = "2.5.29.17";
 
 /** What is wrong with a URI in a certificate, in the words of crypto/x509; undefined when it is right. */
 export type UriProblem = (text: string) => string | undefined;
 
-/** Far more than certificates and requests have. The reference has no limit; millions of names would hold the event loop. */
-export const maxPemBytes: number = 256 * 1024;
-export const tooLargeText = "must not be larger than 256 KiB";
+/** Far more than certificates and requests have. The reference has no limit; a hundred thousand names would hold the event loop. */
+export const maxPemBytes: number = 64 * 1024;
+export const tooLargeText = "must not be larger than 64 KiB";
 
 /**
  * What is wrong with the PEM of a certificate signing request, in the words of the real API server: its form, its key, its names or its signature.
@@ -76,11 +77,12 @@ export function signingRequestProblem(pem: Uint8Array, uriProblem: UriProblem): 
 
 const organization = "2.5.4.10";
 
-/** The organizations in the subject of a request; none when it cannot be read. */
+/** The organizations in the subject of a request; none when it cannot be read, or is refused for its size. */
 export function signingRequestOrganizations(pem: Uint8Array): string[] {
   const found: string[] = [];
   problemOf(() => {
     const block = decodePem(Buffer.from(pem).toString("latin1"));
+    if (block !== undefined && block.bytes.length > maxPemBytes) return;
     const [body] = decodeDer(block?.bytes ?? new Uint8Array(), requestShape).value.parts;
     const names = decodeDer(body?.parts[1]?.whole ?? new Uint8Array(), nameShape).value.parts;
     for (const { parts } of names.flatMap((name) => name.parts)) {
@@ -140,10 +142,13 @@ function extensionsOf(attributes: readonly Decoded[]): Decoded[] {
 }
 
 function extensionRequestOf(attribute: Uint8Array): Uint8Array | undefined {
+  // Tens of thousands of other attributes are ignored without an error for each.
+  const type = new DerCursor(attribute).open(0x30)?.element(0x06);
+  if (type === undefined || !extensionRequest.equals(type)) return undefined;
   try {
     const { value, rest } = decodeDer(attribute, attributeShape);
-    const [id, values] = value.parts;
-    return rest.length === 0 && id?.oid === extensionRequest ? values?.parts[0]?.whole : undefined;
+    const [, values] = value.parts;
+    return rest.length === 0 ? values?.parts[0]?.whole : undefined;
   } catch {
     return undefined;
   }
