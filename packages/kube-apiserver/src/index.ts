@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-export { defaultPlugins, pluginNames } from "./admission/plugin-chain.ts";
+export { defaultPlugins, pluginNames } from "./admission/admission.ts";
 export type { AuditOptions } from "./audit/audit.ts";
 export { type AuditPolicy, parseAuditPolicy } from "./audit/audit-policy.ts";
 export {

@@ -15,7 +15,7 @@ import {
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/registry.ts";
-import { maxValues } from "../request/plain-refusals.ts";
+import { maxValues } from "../request/negotiate.ts";
 import { reviewResponse } from "../webhooks/review-response.ts";
 import { WebhookCallError } from "../webhooks/webhook-client.ts";
 import type { AdmissionAttributes } from "./admission.ts";

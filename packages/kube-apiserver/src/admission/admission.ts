@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: what may change or refuse a write between its authorization and the store.
-
 import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
+import type { AdmissionMetrics, ObserveStep } from "../metrics/admission-metrics.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Transaction } from "../store/store.ts";
@@ -76,4 +76,211 @@ export interface WriteAdmission {
 /** Finds what admits a class of writes; undefined when nothing does, which costs a write nothing. */
 export interface AdmissionChain {
   find(write: AdmissionWrite): WriteAdmission | undefined;
+}
+
+/** The built-in plugins in the order of the reference. A plugin that is not in it comes last. */
+const pluginOrder = [
+  "NamespaceLifecycle",
+  "LimitRanger",
+  "ServiceAccount",
+  "TaintNodesByCondition",
+  "PodSecurity",
+  "Priority",
+  "DefaultTolerationSeconds",
+  "DefaultStorageClass",
+  "StorageObjectInUseProtection",
+  "OwnerReferencesPermissionEnforcement",
+  "PersistentVolumeClaimResize",
+  "RuntimeClass",
+  "CertificateApproval",
+  "CertificateSigning",
+  "CertificateSubjectRestriction",
+  "DefaultIngressClass",
+  "PodTopologyLabels",
+  "NodeDeclaredFeatureValidator",
+  "PodResizeValidator",
+  "ResourceQuota",
+];
+
+/** The names of all plugins, those of policies and webhooks included. */
+export const pluginNames: readonly string[] = [
+  ...pluginOrder,
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionWebhook",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionWebhook",
+];
+
+/** Plugins that a server runs only when it is asked to. */
+const optionalPlugins: readonly string[] = ["OwnerReferencesPermissionEnforcement"];
+
+/** The plugins that a server runs when it is not asked for others. */
+export const defaultPlugins: readonly string[] = pluginNames.filter((name) => !optionalPlugins.includes(name));
+
+function orderOf({ name }: AdmissionPlugin): number {
+  const index = pluginOrder.indexOf(name);
+  return index < 0 ? pluginOrder.length : index;
+}
+
+/** Policies and webhooks: steps that objects in the store configure, and that may wait. */
+export interface ConfiguredAdmission {
+  /** Grows with every change of the configuration. */
+  readonly generation: number;
+  find(write: AdmissionWrite): ConfiguredSteps | undefined;
+}
+
+/** The policies and webhooks that can concern one class of writes. */
+export interface ConfiguredSteps {
+  /** `runPlugins` runs the mutating plugins again, after a change by a policy or webhook. */
+  mutating(
+    attributes: AdmissionAttributes & { readonly object: JsonObject },
+    runPlugins: (object: JsonObject) => JsonObject,
+  ): AwaitingWork<JsonObject>;
+  validating(attributes: AdmissionAttributes): AwaitingWork<void>;
+  /** The mutating step of a DELETE: every change is an error. */
+  deleting(attributes: AdmissionAttributes): AwaitingWork<void>;
+}
+
+/** Admission by plugins, and by what is configured. */
+export class PluginChain implements AdmissionChain {
+  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #configured: ConfiguredAdmission;
+  readonly #metrics: AdmissionMetrics;
+  #known = new WeakMap<ResourceType, Map<string, WriteAdmission | undefined>>();
+  #generation = 0;
+
+  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredAdmission, metrics: AdmissionMetrics) {
+    this.#plugins = plugins.toSorted((a, b) => orderOf(a) - orderOf(b));
+    this.#configured = configured;
+    this.#metrics = metrics;
+  }
+
+  find(write: AdmissionWrite): WriteAdmission | undefined {
+    if (this.#generation !== this.#configured.generation) {
+      this.#generation = this.#configured.generation;
+      this.#known = new WeakMap();
+    }
+    const key = `${write.operation}/${write.subresource}`;
+    const known = this.#known.get(write.type) ?? new Map<string, WriteAdmission | undefined>();
+    if (!known.has(key)) {
+      known.set(key, this.#create(write));
+      this.#known.set(write.type, known);
+    }
+    return known.get(key);
+  }
+
+  #create(write: AdmissionWrite): WriteAdmission | undefined {
+    const plugins = this.#plugins.filter((plugin) => plugin.handles(write));
+    const configured = this.#configured.find(write);
+    if (plugins.length === 0 && configured === undefined) return undefined;
+    return new ChainOfWrite(plugins, configured, observersOf(this.#metrics, write.operation));
+  }
+}
+
+/** What observes the steps of one class of writes, and the plugins in them. */
+interface Observers {
+  readonly admit: ObserveStep;
+  readonly validate: ObserveStep;
+  readonly plugin: (name: string, type: "admit" | "validate") => ObserveStep;
+}
+
+function observersOf(metrics: AdmissionMetrics, operation: string): Observers {
+  return {
+    admit: metrics.step("admit", operation),
+    validate: metrics.step("validate", operation),
+    plugin: (name, type) => metrics.controller(name, type, operation),
+  };
+}
+
+/** A plugin and what observes it. */
+interface ObservedPlugin {
+  readonly plugin: AdmissionPlugin;
+  readonly admit: ObserveStep;
+  readonly validate: ObserveStep;
+}
+
+function observed<T>(observe: ObserveStep, work: () => T): T {
+  const start = performance.now();
+  let isRejected = true;
+  try {
+    const result = work();
+    isRejected = false;
+    return result;
+  } finally {
+    observe((performance.now() - start) / 1000, isRejected);
+  }
+}
+
+function* observedWork<T>(observe: ObserveStep, work: AwaitingWork<T>): AwaitingWork<T> {
+  const start = performance.now();
+  let isRejected = true;
+  try {
+    const result = yield* work;
+    isRejected = false;
+    return result;
+  } finally {
+    observe((performance.now() - start) / 1000, isRejected);
+  }
+}
+
+class ChainOfWrite implements WriteAdmission {
+  readonly waits: boolean;
+  readonly #plugins: readonly ObservedPlugin[];
+  readonly #configured: ConfiguredSteps | undefined;
+  readonly #observers: Observers;
+
+  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredSteps | undefined, observers: Observers) {
+    this.#plugins = plugins.map((plugin) => ({
+      plugin,
+      admit: observers.plugin(plugin.name, "admit"),
+      validate: observers.plugin(plugin.name, "validate"),
+    }));
+    this.#configured = configured;
+    this.#observers = observers;
+    this.waits = configured !== undefined;
+  }
+
+  mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
+    return observedWork(this.#observers.admit, this.#mutating(attributes));
+  }
+
+  *#mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
+    const object = this.#admit(attributes, attributes.object);
+    if (this.#configured === undefined) return object;
+    return yield* this.#configured.mutating({ ...attributes, object }, (changed) => this.#admit(attributes, changed));
+  }
+
+  validating(attributes: AdmissionAttributes): AwaitingWork<void> {
+    return observedWork(this.#observers.validate, this.#validating(attributes));
+  }
+
+  *#validating(attributes: AdmissionAttributes): AwaitingWork<void> {
+    for (const { plugin, validate } of this.#plugins) {
+      if (plugin.validate === undefined) continue;
+      // What is checked in the transaction is observed there.
+      if (plugin.commit !== undefined && !attributes.dryRun) plugin.validate(attributes);
+      else observed(validate, () => plugin.validate?.(attributes));
+    }
+    if (this.#configured !== undefined) yield* this.#configured.validating(attributes);
+  }
+
+  *deleting(attributes: AdmissionAttributes): AwaitingWork<void> {
+    if (this.#configured !== undefined) {
+      yield* observedWork(this.#observers.admit, this.#configured.deleting(attributes));
+    }
+    yield* this.validating(attributes);
+  }
+
+  commit(attributes: AdmissionAttributes, transaction: Transaction<JsonObject>): void {
+    for (const { plugin, validate } of this.#plugins) {
+      if (plugin.commit !== undefined) observed(validate, () => plugin.commit?.(attributes, transaction));
+    }
+  }
+
+  #admit(attributes: AdmissionAttributes, object: JsonObject): JsonObject {
+    return this.#plugins.reduce((current, { plugin, admit }) => {
+      if (plugin.admit === undefined) return current;
+      return observed(admit, () => plugin.admit?.({ ...attributes, object: current }) ?? current);
+    }, object);
+  }
 }

@@ -6,7 +6,7 @@ import { compareUtf8, isJsonObject, type JsonObject, jsonEqual } from "@purlin/k
 import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog, ResourceType } from "../registry/registry.ts";
 import type { Watch } from "../store/store.ts";
-import type { AdmissionAttributes, AdmissionWrite } from "./admission.ts";
+import type { AdmissionAttributes, AdmissionWrite, ConfiguredAdmission, ConfiguredSteps } from "./admission.ts";
 import {
   type AdmissionWebhook,
   isPolicyType,
@@ -15,7 +15,6 @@ import {
   webhooksOf,
 } from "./admission-webhook.ts";
 import { type MutatingPolicyDeps, mutateByPolicies } from "./mutating-policies.ts";
-import type { ConfiguredAdmission, ConfiguredSteps } from "./plugin-chain.ts";
 import { type Policy, policiesOf } from "./policy.ts";
 import { evaluatePolicies, type SelectedPolicy } from "./validating-policies.ts";
 import {

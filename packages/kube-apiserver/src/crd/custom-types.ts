@@ -7,9 +7,9 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import type { ObjectConverter } from "../custom/conversion-webhook.ts";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
-import { scaleFields } from "../custom/scale-problems.ts";
 import type { RuleMetrics } from "../metrics/request-metrics.ts";
 import { compareApiVersions, type ResourceType, type Subresource } from "../registry/registry.ts";
+import { scaleFields } from "../scale/scale-object.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];

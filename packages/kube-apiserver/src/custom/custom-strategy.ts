@@ -16,7 +16,7 @@ import type {
   ObjectStrategy,
   ObjectValidator,
 } from "../strategy/object-strategy.ts";
-import { customPrinter } from "../table/custom-columns.ts";
+import { customPrinter } from "../table/table.ts";
 import type { ObjectConverter } from "./conversion-webhook.ts";
 import { convertedStorage } from "./converted-storage.ts";
 import { type CustomFindings, type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";

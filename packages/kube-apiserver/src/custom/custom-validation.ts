@@ -16,8 +16,8 @@ import {
   checkingValue,
   type SchemaFinding,
 } from "@purlin/kube-objects/schema";
+import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "../scale/scale-object.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
-import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";
 
 /** What the CEL rules of a schema say about an object: errors, and what an update left as wrong as it was. */
 interface RuleFindings {

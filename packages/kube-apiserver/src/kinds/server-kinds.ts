@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-
 import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { objectAt } from "@purlin/kube-objects/object";
 import { apiServiceRules } from "../aggregator/api-service.ts";
@@ -37,8 +36,13 @@ import {
   reconciledBinding,
   reconciledRole,
 } from "./bootstrap-roles.ts";
-import { namespaceRules } from "./namespace-rules.ts";
-import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
+import {
+  clusterRoleBindingRules,
+  clusterRoleRules,
+  namespaceRules,
+  roleBindingRules,
+  roleRules,
+} from "./server-kind-rules.ts";
 
 const namespacePrinter: TablePrinter = {
   columns: [nameColumn, column("Status"), ageColumn],

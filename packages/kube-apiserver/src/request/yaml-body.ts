@@ -12,7 +12,7 @@ import {
 } from "@purlin/kube-objects/json";
 import { isBounded, wideIntegerSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
-import { maxValues, requireFewValues } from "./plain-refusals.ts";
+import { maxValues, requireFewValues } from "./negotiate.ts";
 
 /** What our parser calls a mistake, and what the reference's does. Its reader and composer do not say where. */
 const knownProblems: readonly (readonly [pattern: RegExp, words: string, place: "line" | "nowhere"])[] = [

@@ -12,7 +12,6 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { WriteAdmission } from "../admission/admission.ts";
-
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
@@ -23,9 +22,8 @@ import { guardRefusal, recordRefusal, requireUnguarded } from "./delete-guard.ts
 import { oneMore } from "./generation.ts";
 import { selectNewest } from "./list.ts";
 import { readInteger, readSelection } from "./list-options.ts";
-import { listPayload } from "./list-payload.ts";
 import { convertedEntry } from "./object-codec.ts";
-import { negotiateForm, type ObjectForm, objectPayload, objectResponse } from "./object-response.ts";
+import { listPayload, negotiateForm, type ObjectForm, objectPayload, objectResponse } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./write-options.ts";
 

@@ -27,9 +27,8 @@ import {
   type VersionOptions,
   waitForRevision,
 } from "./list-options.ts";
-import { type ListContent, type ListMetadata, listPayload } from "./list-payload.ts";
 import { convertedEntries } from "./object-codec.ts";
-import { negotiateForm } from "./object-response.ts";
+import { type ListContent, type ListMetadata, listPayload, negotiateForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** Answers with the objects of a type, in the state and portion asked for. */

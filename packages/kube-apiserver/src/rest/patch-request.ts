@@ -28,7 +28,7 @@ import {
   type WrittenValue,
 } from "@purlin/kube-objects/patch";
 import type { ApiRequest } from "../request/api-request.ts";
-import { requireFewValues, unsupportedPatchType } from "../request/plain-refusals.ts";
+import { requireFewValues, unsupportedPatchType } from "../request/negotiate.ts";
 import { readingYaml, type YamlReading } from "../request/yaml-body.ts";
 import { countParts } from "./object-codec.ts";
 import { contentTypeOf } from "./request-body.ts";

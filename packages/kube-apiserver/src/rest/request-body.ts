@@ -11,7 +11,7 @@ import {
 } from "@purlin/kube-objects/json";
 import { decodeProtobuf, ProtobufError } from "@purlin/kube-objects/typed";
 import type { ApiRequest } from "../request/api-request.ts";
-import { requireFewValues } from "../request/plain-refusals.ts";
+import { requireFewValues } from "../request/negotiate.ts";
 import { readingYaml, type YamlReading } from "../request/yaml-body.ts";
 
 /** What a body says. */

@@ -2,10 +2,16 @@
 import { badRequest, methodNotSupported, notFound, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import { hasSubresource, objectKey, type ResourceType } from "../registry/registry.ts";
-
 import type { ApiRequest, ApiResponse, CompleteResponse } from "../request/api-request.ts";
-import { errorResponse, isUnexpected, listTypes, requireProducible } from "../request/negotiate.ts";
-import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
+import {
+  errorResponse,
+  isUnexpected,
+  listTypes,
+  methodNotAllowed,
+  noSuchResource,
+  requireProducible,
+  unsupportedPatchType,
+} from "../request/negotiate.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { createObject } from "./create.ts";

@@ -3,8 +3,13 @@ import type { BeginAudit } from "../audit/audit.ts";
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
 import { type ApiRequest, type ApiResponse, textPayload } from "../request/api-request.ts";
 import { impersonated } from "../request/impersonation.ts";
-import { errorResponse, isUnexpected, requireProducible } from "../request/negotiate.ts";
-import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
+import {
+  errorResponse,
+  isUnexpected,
+  methodNotAllowed,
+  noSuchResource,
+  requireProducible,
+} from "../request/negotiate.ts";
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
 import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";
 

@@ -10,7 +10,7 @@ import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
 import { PublishedDocuments } from "../openapi/published-documents.ts";
 import type { Catalog } from "../registry/registry.ts";
 import { type ApiRequest, type ApiResponse, type CompleteResponse, textPayload } from "../request/api-request.ts";
-import { methodNotAllowed } from "../request/plain-refusals.ts";
+import { methodNotAllowed } from "../request/negotiate.ts";
 import { snapshotFile, snapshotPath } from "../store/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Aggregator } from "./aggregator.ts";

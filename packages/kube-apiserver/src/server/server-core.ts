@@ -2,12 +2,9 @@
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { KeyPair } from "@purlin/certificates";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { AdmissionPlugin } from "../admission/admission.ts";
+import { type AdmissionPlugin, defaultPlugins, PluginChain, pluginNames } from "../admission/admission.ts";
 import type { StoredAdmission } from "../admission/configured-admission.ts";
-import { ownerAccessPlugin } from "../admission/owner-access.ts";
-import { paramAccessCheck } from "../admission/param-access.ts";
-import { defaultPlugins, PluginChain, pluginNames } from "../admission/plugin-chain.ts";
-import { signerPlugins } from "../admission/signer-access.ts";
+import { ownerAccessPlugin, paramAccessCheck, signerPlugins } from "../admission/write-rights.ts";
 import { Backends } from "../aggregator/backends.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { jsonPath } from "@purlin/kube-objects/json-path";
 import { ageOf, humanDuration } from "@purlin/kube-objects/object";
-import { customPrinter } from "./custom-columns.ts";
-import { toTable } from "./table.ts";
+import { customPrinter, toTable } from "./table.ts";
 
 const durations: readonly (readonly [number, string])[] = [
   [-2, "<invalid>"],

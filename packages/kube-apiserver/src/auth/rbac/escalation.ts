@@ -14,8 +14,7 @@ import type { ResourceType } from "../../registry/registry.ts";
 import type { ResourceAccess } from "../authorizer.ts";
 import { mastersGroup, type User } from "../user.ts";
 import { coversPath, has, missingRolesText, type PolicyRule, rulesOfRole } from "./policy-rule.ts";
-import type { RbacAccess } from "./rbac-access.ts";
-import { roleRefOf } from "./rbac-index.ts";
+import { type RbacAccess, roleRefOf } from "./rbac-access.ts";
 
 /** A write of an object. */
 interface RbacWrite {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue, startTestServer, type TestServer } from "../../../test/test-server.ts";
+import { answerValue, startTestServer, storeOf, type TestServer } from "../../../test/test-server.ts";
 import { openMemoryStore } from "../../server/memory-server.ts";
 import type { Store } from "../../store/store.ts";
 import type { User } from "../user.ts";
-import { RbacAccess } from "./rbac-access.ts";
+import { type Binding, RbacAccess, RbacIndex, roleRefOf, subjectText } from "./rbac-access.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rbac = `/apis/${group}/v1`;
@@ -115,4 +116,163 @@ test("rights that could not be read are read again, and outdated ones are not us
   isBroken = false;
   assert.equal(isAllowed(), false);
   access.close();
+});
+
+const prefix = "/rbac.authorization.k8s.io";
+const key = {
+  clusterRole: (name: string): string => `${prefix}/clusterroles/${name}`,
+  role: (namespace: string, name: string): string => `${prefix}/roles/${namespace}/${name}`,
+  clusterBinding: (name: string): string => `${prefix}/clusterrolebindings/${name}`,
+  binding: (namespace: string, name: string): string => `${prefix}/rolebindings/${namespace}/${name}`,
+};
+const roleOf = (...verbs: string[]): JsonObject => ({ rules: [{ verbs }] });
+
+function bindingOf(name: string, subjects: JsonObject[], namespace?: string): JsonObject {
+  const metadata = { name, ...(namespace !== undefined && { namespace }) };
+  return { metadata, roleRef: { kind: "ClusterRole", name: "view" }, subjects };
+}
+const toUser = (name: string): JsonObject => ({ kind: "User", name });
+const toGroup = (name: string): JsonObject => ({ kind: "Group", name });
+const named = (name: string, ...groups: string[]): User => ({ name, groups });
+
+async function indexOf(objects: Readonly<Record<string, JsonObject>>): Promise<{
+  store: Store<JsonObject>;
+  index: RbacIndex;
+  bindings(user: User, namespace?: string): string[];
+  put(key: string, value: JsonObject | undefined): Promise<void>;
+}> {
+  const store = await storeOf(objects);
+  const index = new RbacIndex(store);
+  index.refresh();
+  return {
+    store,
+    index,
+    bindings: (user, namespace = "") => index.bindingsOf(user, namespace).map(({ name }) => name),
+    async put(at, value) {
+      await store.write(at, () => (value === undefined ? { action: "delete" } : { action: "put", value }));
+      index.refresh();
+    },
+  };
+}
+
+test("roles are found by kind, namespace and name", async () => {
+  const { store, index } = await indexOf({
+    [key.clusterRole("view")]: roleOf("get"),
+    [key.role("a", "view")]: roleOf("list"),
+    [key.role("b", "edit")]: roleOf("update"),
+  });
+  const verbs = (kind: string, name: string, namespace = ""): readonly string[] | undefined =>
+    index.rulesOf({ kind, name, namespace })?.[0]?.verbs;
+  assert.deepEqual(verbs("ClusterRole", "view"), ["get"]);
+  assert.deepEqual(verbs("ClusterRole", "view", "a"), ["get"], "a ClusterRole has no namespace");
+  assert.deepEqual(verbs("Role", "view", "a"), ["list"]);
+  assert.equal(verbs("Role", "view", "b"), undefined);
+  assert.equal(verbs("ClusterRole", "edit"), undefined);
+  index.close();
+  await store.close();
+});
+
+test("names of roles may contain what separates keys", async () => {
+  const { store, index } = await indexOf({ [key.clusterRole("system:a:b")]: roleOf("get") });
+  assert.ok(index.rulesOf({ kind: "ClusterRole", name: "system:a:b", namespace: "" }));
+  await store.close();
+});
+
+test("bindings are found by user and groups, each once, sorted by name", async () => {
+  const { store, bindings } = await indexOf({
+    [key.clusterBinding("c")]: bindingOf("c", [toUser("jane"), toGroup("dev"), toGroup("ops")]),
+    [key.clusterBinding("a")]: bindingOf("a", [toGroup("ops")]),
+    [key.clusterBinding("b")]: bindingOf("b", [toUser("dev")]),
+    [key.clusterBinding("d")]: bindingOf("d", []),
+    [key.binding("ns", "own")]: bindingOf("own", [toUser("jane")], "ns"),
+  });
+  assert.deepEqual(bindings(named("jane", "dev", "ops")), ["a", "c"]);
+  assert.deepEqual(bindings(named("jane")), ["c"]);
+  assert.deepEqual(bindings(named("dev")), ["b"], "a user is not a group of the same name");
+  assert.deepEqual(bindings(named("joe", "none")), []);
+  assert.deepEqual(bindings(named("jane", "dev"), "ns"), ["own"]);
+  assert.deepEqual(bindings(named("jane"), "other"), []);
+  await store.close();
+});
+
+test("a ServiceAccount without a namespace is that of the binding", async () => {
+  const { store, bindings } = await indexOf({
+    [key.binding("ns", "own")]: bindingOf("own", [{ kind: "ServiceAccount", name: "robot" }], "ns"),
+    [key.binding("ns", "of")]: bindingOf("of", [{ kind: "ServiceAccount", name: "robot", namespace: "other" }], "ns"),
+  });
+  assert.deepEqual(bindings(named("system:serviceaccount:ns:robot"), "ns"), ["own"]);
+  assert.deepEqual(bindings(named("system:serviceaccount:other:robot"), "ns"), ["of"]);
+  assert.deepEqual(bindings(named("robot"), "ns"), []);
+  await store.close();
+});
+
+test("a changed binding loses its former subjects, a deleted one all", async () => {
+  const { store, bindings, put } = await indexOf({
+    [key.clusterBinding("a")]: bindingOf("a", [toUser("jane"), toUser("joe")]),
+    [key.clusterBinding("b")]: bindingOf("b", [toUser("jane")]),
+  });
+  await put(key.clusterBinding("a"), bindingOf("a", [toUser("joe"), toGroup("dev")]));
+  assert.deepEqual(
+    [bindings(named("jane")), bindings(named("joe")), bindings(named("x", "dev"))],
+    [["b"], ["a"], ["a"]],
+  );
+  await put(key.clusterBinding("a"), undefined);
+  assert.deepEqual([bindings(named("jane")), bindings(named("joe", "dev"))], [["b"], []]);
+  await put(key.clusterBinding("b"), undefined);
+  assert.deepEqual(bindings(named("jane")), []);
+  await store.close();
+});
+
+test("a change of a role replaces its rules", async () => {
+  const { store, index, put } = await indexOf({ [key.role("ns", "r")]: roleOf("get") });
+  const role = { kind: "Role", name: "r", namespace: "ns" };
+  await put(key.role("ns", "r"), roleOf("list"));
+  assert.deepEqual(index.rulesOf(role)?.[0]?.verbs, ["list"]);
+  await put(key.role("ns", "r"), undefined);
+  assert.equal(index.rulesOf(role), undefined);
+  await store.close();
+});
+
+test("the version changes with roles and bindings only", async () => {
+  const { store, index, put } = await indexOf({});
+  const first = index.version;
+  index.refresh();
+  await put("//configmaps/ns/a", { metadata: { name: "a" } });
+  assert.equal(index.version, first);
+  await put(key.clusterRole("a"), roleOf("get"));
+  assert.ok(index.version > first);
+  await store.close();
+});
+
+test("malformed subjects are ignored", async () => {
+  const { store, index } = await indexOf({
+    [key.clusterBinding("a")]: { metadata: { name: "a" }, roleRef: {}, subjects: [null, "x", toUser("jane")] },
+    [key.clusterBinding("b")]: { metadata: { name: "b" }, subjects: "jane" },
+  });
+  const [binding, ...others] = index.bindingsOf(named("jane"), "");
+  assert.equal(others.length, 0);
+  assert.deepEqual(binding?.subjects, [{ kind: "User", name: "jane", namespace: "" }]);
+  assert.deepEqual(binding?.role, { kind: "", name: "", namespace: "" });
+  await store.close();
+});
+
+test("a reference to a Role is in the namespace of the binding, one to a ClusterRole in none", () => {
+  const ref = (kind: string): JsonObject => ({ roleRef: { kind, name: "r" } });
+  assert.deepEqual(roleRefOf(ref("Role"), "ns"), { kind: "Role", name: "r", namespace: "ns" });
+  assert.deepEqual(roleRefOf(ref("ClusterRole"), "ns"), { kind: "ClusterRole", name: "r", namespace: "" });
+});
+
+test("the first subject of a binding that names the user is printed", () => {
+  const subjects = [
+    { kind: "Group", name: "dev", namespace: "" },
+    { kind: "User", name: "jane", namespace: "" },
+    { kind: "ServiceAccount", name: "robot", namespace: "" },
+    { kind: "ServiceAccount", name: "robot", namespace: "other" },
+  ];
+  const binding: Binding = { name: "b", namespace: "ns", role: { kind: "Role", name: "r", namespace: "ns" }, subjects };
+  assert.equal(subjectText(binding, named("jane", "dev")), 'Group "dev"');
+  assert.equal(subjectText(binding, named("jane", "ops")), 'User "jane"');
+  assert.equal(subjectText(binding, named("system:serviceaccount:ns:robot")), 'ServiceAccount "robot/ns"');
+  assert.equal(subjectText(binding, named("system:serviceaccount:other:robot")), 'ServiceAccount "robot/other"');
+  assert.equal(subjectText(binding, named("joe")), undefined);
 });

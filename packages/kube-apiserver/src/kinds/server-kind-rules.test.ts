@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type FieldError, fieldErrorText, isForbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze } from "@purlin/kube-objects/object";
-import { namespaceRules as rules } from "./namespace-rules.ts";
+import { namespaceRules as rules } from "./server-kind-rules.ts";
 
 const label = "kubernetes.io/metadata.name";
 const texts = (errors: readonly FieldError[] | undefined): string[] => (errors ?? []).map(fieldErrorText);

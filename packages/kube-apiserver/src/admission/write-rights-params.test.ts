@@ -8,7 +8,7 @@ import type { AccessAttributes } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import { Registry, type ResourceType } from "../registry/registry.ts";
 import { defineKinds } from "../strategy/kind-rules.ts";
-import { paramAccessCheck } from "./param-access.ts";
+import { paramAccessCheck } from "./write-rights.ts";
 
 const group = "admissionregistration.k8s.io";
 const { catalog } = new Registry(

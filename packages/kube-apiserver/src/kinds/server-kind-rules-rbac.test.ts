@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type FieldError, fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KindRules } from "../strategy/kind-rules.ts";
-import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
+import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./server-kind-rules.ts";
 
 const group = "rbac.authorization.k8s.io";
 const texts = (errors: readonly FieldError[] | undefined): string[] => (errors ?? []).map(fieldErrorText);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { customPrinter } from "./custom-columns.ts";
+import { customPrinter } from "./table.ts";
 
 const now = Date.parse("2026-11-15T12:00:00Z");
 const object: JsonObject = {
