@@ -28,6 +28,7 @@ import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
 import { networkingKinds } from "./networking/networking-kinds.ts";
 import { podAdmission, priorityClassAdmission } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
+import { resizeAdmission } from "./pods/resize-admission.ts";
 import { podSecurity } from "./pods/security-admission.ts";
 import { ServicePlaces } from "./services/allocation.ts";
 import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
@@ -154,7 +155,7 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
         keepsEmpty: [...(podFields.keepsEmpty ?? []), ["spec", "overhead"]],
         metaChecks: wholeMetaChecks,
       },
-      admission: [...podAdmission(store), priorityClassAdmission(store), podSecurity(store)],
+      admission: [...podAdmission(store), ...resizeAdmission(store), priorityClassAdmission(store), podSecurity(store)],
     },
     { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
     {

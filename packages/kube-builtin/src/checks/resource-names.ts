@@ -109,7 +109,8 @@ const asTexts = memoize((member: JsonObject): Amounts => {
   return Object.fromEntries(Object.entries(member).map(([name, value]) => [name, String(value)]));
 });
 
-function added(one: Amounts, other: Amounts): Amounts {
+/** The sums of two lists of amounts. */
+export function added(one: Amounts, other: Amounts): Amounts {
   if (one === noAmounts) return other;
   if (other === noAmounts) return one;
   const sums = Object.entries(other).map(([name, value]) => {
@@ -119,7 +120,8 @@ function added(one: Amounts, other: Amounts): Amounts {
   return { ...one, ...(Object.fromEntries(sums) as Amounts) };
 }
 
-function largest(one: Amounts, other: Amounts): Amounts {
+/** The larger amount of each resource in two lists. */
+export function largest(one: Amounts, other: Amounts): Amounts {
   if (one === noAmounts) return other;
   if (other === noAmounts) return one;
   const larger = Object.entries(other).filter(([name, value]) => {

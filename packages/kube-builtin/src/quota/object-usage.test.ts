@@ -88,6 +88,26 @@ test("resources of the whole Pod count instead of those of its containers", () =
   assert.deepEqual(podAmounts(pod(spec), "limits"), { cpu: "7", "example.org/gpu": "1" });
 });
 
+test("a claim of devices counts them by class, of alternatives the most for each class", () => {
+  const exactly = (deviceClassName: string, more: JsonObject): JsonObject => ({ deviceClassName, ...more });
+  const two = { allocationMode: "ExactCount", count: 2 };
+  const requests = [
+    { name: "a", exactly: exactly("gpu", two) },
+    { name: "b", exactly: exactly("gpu", { allocationMode: "ExactCount", count: 1 }) },
+    { name: "c", exactly: exactly("nic", { allocationMode: "All" }) },
+    { name: "d", firstAvailable: [exactly("fast", two), exactly("fast", { ...two, count: 5 }), exactly("gpu", two)] },
+    { name: "e", exactly: exactly("later", { allocationMode: "Other", count: 9 }) },
+    { name: "f" },
+  ];
+  assert.deepEqual(usage("resource.k8s.io", "resourceclaims", { spec: { devices: { requests } } }), {
+    "count/resourceclaims.resource.k8s.io": unit,
+    "gpu.deviceclass.resource.k8s.io/devices": 5n * unit,
+    "nic.deviceclass.resource.k8s.io/devices": 32n * unit,
+    "fast.deviceclass.resource.k8s.io/devices": 5n * unit,
+    "later.deviceclass.resource.k8s.io/devices": 0n,
+  });
+});
+
 test("a Service counts its ports of nodes and its load balancer", () => {
   const service = (type: string, more: JsonObject = {}): Record<string, bigint> => {
     const {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one object counts for in a ResourceQuota.
 import { type Entry, listAt, metaOf, type ResourceType, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { quantityNanos } from "@purlin/kube-objects/typed";
 import { type Amounts, amountsAt, containerAmounts } from "../checks/resource-names.ts";
+import { addPod } from "./pod-charge.ts";
 
 /** Values in billionths by the name of the resource in a quota. */
 export type Usage = ReadonlyMap<string, bigint>;
 
-const one = 1_000_000_000n;
+const unit = 1_000_000_000n;
 /** Resources of the core group that a quota counts under their own name. */
 const countedByName = new Set([
   "configmaps",
@@ -27,10 +28,12 @@ export function usageOf(
   object: JsonObject,
   now: number = Date.now(),
 ): Usage {
-  const usage = new Map<string, bigint>([[`count/${resource}${group === "" ? "" : `.${group}`}`, one]]);
+  const usage = new Map<string, bigint>([[`count/${resource}${group === "" ? "" : `.${group}`}`, unit]]);
+  if (group === devicesGroup && resource === "resourceclaims") addDevices(object, usage);
   if (group !== "") return usage;
-  if (resource === "pods") return hasEnded(object) || now > graceEndOf(object) ? usage : podUsage(object, usage);
-  if (countedByName.has(resource)) usage.set(resource, one);
+  if (resource === "pods" && (hasEnded(object) || now > graceEndOf(object))) return usage;
+  if (resource === "pods") addPod(object, usage);
+  if (countedByName.has(resource)) usage.set(resource, unit);
   if (resource === "services") addService(object, usage);
   if (resource === "persistentvolumeclaims") addClaim(object, usage);
   return usage;
@@ -49,27 +52,18 @@ function graceEndOf(pod: JsonObject): number {
   return Date.parse(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;
 }
 
-function podUsage(pod: JsonObject, usage: Map<string, bigint>): Usage {
-  usage.set("pods", one);
-  for (const [name, value] of Object.entries(podAmounts(pod, "requests"))) {
-    usage.set(`requests.${name}`, quantityNanos(value));
-    if (["cpu", "memory", "ephemeral-storage"].includes(name)) usage.set(name, quantityNanos(value));
-  }
-  for (const [name, value] of Object.entries(podAmounts(pod, "limits"))) {
-    usage.set(`limits.${name}`, quantityNanos(value));
-  }
-  return usage;
-}
-
 function addService(service: JsonObject, usage: Map<string, bigint>): void {
   const type = stringAt(service, ["spec", "type"]);
   const ports = listAt(service, "spec", "ports");
   const withoutPorts = memberAt(service, ["spec", "allocateLoadBalancerNodePorts"]) === false;
   const given = ports.filter((port) => Number(memberAt(port, ["nodePort"]) ?? 0) !== 0).length;
-  if (type === "LoadBalancer") usage.set("services.loadbalancers", one);
-  if (type === "NodePort") usage.set("services.nodeports", BigInt(ports.length) * one);
-  if (type === "LoadBalancer") usage.set("services.nodeports", BigInt(withoutPorts ? given : ports.length) * one);
+  if (type === "LoadBalancer") usage.set("services.loadbalancers", unit);
+  if (type === "NodePort") usage.set("services.nodeports", BigInt(ports.length) * unit);
+  if (type === "LoadBalancer") usage.set("services.nodeports", BigInt(withoutPorts ? given : ports.length) * unit);
 }
+
+/** The end of the name under which quotas count the devices of a class. */
+export const devicesOfClass = ".deviceclass.resource.k8s.io/devices";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 
@@ -79,12 +73,36 @@ function addClaim(claim: JsonObject, usage: Map<string, bigint>): void {
   usage.set("requests.storage", storage);
   if (named === "") return;
   usage.set(`${named}.storageclass.storage.k8s.io/requests.storage`, storage);
-  usage.set(`${named}.storageclass.storage.k8s.io/persistentvolumeclaims`, one);
+  usage.set(`${named}.storageclass.storage.k8s.io/persistentvolumeclaims`, unit);
+}
+
+const devicesGroup = "resource.k8s.io";
+/** What a request for all devices of a class counts for: the most that a claim can be given. */
+const mostDevices = 32;
+
+/** The devices that a claim asks for, by their class. Of alternatives the largest counts for each class. */
+function addDevices(claim: JsonObject, usage: Map<string, bigint>): void {
+  for (const request of listAt(claim, "spec", "devices", "requests")) {
+    const alternatives = listAt(request, "firstAvailable");
+    const exactly = memberAt(request, ["exactly"]);
+    const wanted = new Map<string, number>();
+    for (const one of alternatives.length > 0 ? alternatives : isJsonObject(exactly) ? [exactly] : []) {
+      const name = `${stringAt(one, ["deviceClassName"])}${devicesOfClass}`;
+      wanted.set(name, Math.max(devicesOf(one), wanted.get(name) ?? 0));
+    }
+    for (const [name, count] of wanted) usage.set(name, (usage.get(name) ?? 0n) + BigInt(count) * unit);
+  }
+}
+
+function devicesOf(request: JsonObject): number {
+  const mode = stringAt(request, ["allocationMode"]);
+  if (mode === "All") return mostDevices;
+  return mode === "ExactCount" ? numberAt(request, ["count"]) : 0;
 }
 
 const podLevelResources = new Set(["cpu", "memory"]);
 
-/** What a Pod requests, or its limits: its own, and for other resources those of its containers. */
+/** What LimitRanges compare: the requests or limits of a Pod itself, and for other resources those of its containers. */
 export function podAmounts(pod: JsonObject, member: "requests" | "limits"): Amounts {
   const own = Object.entries(amountsAt(pod, ["spec", "resources", member])).filter(([name]) =>
     podLevelResources.has(name),

@@ -175,7 +175,8 @@ function matchesClass(name: string, operator: string, values: readonly string[])
   return (operator === "Exists") === (name !== "");
 }
 
-function isTerminating(pod: JsonObject): boolean {
+/** Whether a Pod has a deadline. */
+export function isTerminating(pod: JsonObject): boolean {
   const seconds = memberAt(pod, ["spec", "activeDeadlineSeconds"]);
   return isNumber(seconds) && seconds >= 0;
 }

@@ -133,6 +133,59 @@ test("a deleted Pod that a finalizer keeps counts as an object only", async () =
   assert.deepEqual(await used(), { "count/pods": "1", pods: "1" });
 });
 
+test("a quota counts the overhead of a runtime class, and refuses a resize and a deadline that exceed it", async () => {
+  const at = await inNamespace("quota-changes");
+  const handler = "h";
+  await server.post("/apis/node.k8s.io/v1/runtimeclasses", {
+    metadata: { name: "heavy" },
+    ...{ handler, overhead: { podFixed: { cpu: "250m" } } },
+  });
+  await server.post(at("resourcequotas"), { metadata: { name: "q" }, spec: { hard: { "requests.cpu": "2" } } });
+  await server.post(at("pods"), pod("a", { requests: { cpu: "1" } }, { runtimeClassName: "heavy" }));
+  const { status } = (await server.body(at("resourcequotas/q"))) as { status: JsonObject };
+  assert.deepEqual(status["used"], { "requests.cpu": "1250m" });
+  const resize = (cpu: string): Promise<{ readonly code: number }> => {
+    const body = { spec: { containers: [{ name: "c", resources: { requests: { cpu } } }] } };
+    return server.send(at("pods/a/resize"), {
+      method: "PATCH",
+      body,
+      headers: { "content-type": "application/strategic-merge-patch+json" },
+    });
+  };
+  assert.equal((await resize("1800m")).code, 403);
+  assert.equal((await resize("1750m")).code, 200);
+  await server.post(at("resourcequotas"), {
+    metadata: { name: "ending" },
+    spec: { hard: { pods: "0" }, scopes: ["Terminating"] },
+  });
+  const patch = (spec: JsonObject): Promise<{ readonly code: number }> =>
+    server.send(at("pods/a"), {
+      method: "PATCH",
+      body: { spec },
+      headers: { "content-type": "application/merge-patch+json" },
+    });
+  assert.equal((await patch({ activeDeadlineSeconds: 5 })).code, 403);
+  assert.equal((await patch({ terminationGracePeriodSeconds: 30 })).code, 200, "the scopes stay the same");
+});
+
+test("a quota counts the devices of claims by their class", async () => {
+  const at = await inNamespace("quota-devices");
+  const name = "gpu.deviceclass.resource.k8s.io/devices";
+  await server.post(at("resourcequotas"), { metadata: { name: "q" }, spec: { hard: { [name]: "3" } } });
+  const claims = "/apis/resource.k8s.io/v1/namespaces/quota-devices/resourceclaims";
+  const claimOf = (called: string, count: number): JsonObject => ({
+    metadata: { name: called },
+    spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu", count } }] } },
+  });
+  await server.post(claims, claimOf("a", 2));
+  assert.equal(
+    await refusal(claims, claimOf("b", 2)),
+    `resourceclaims.resource.k8s.io "b" is forbidden: exceeded quota: q, requested: ${name}=2, used: ${name}=2, limited: ${name}=3`,
+  );
+  const { status } = (await server.body(at("resourcequotas/q"))) as { status: JsonObject };
+  assert.deepEqual(status["used"], { [name]: "2" });
+});
+
 test("a quota with scopes counts only the Pods in them", async () => {
   const at = await inNamespace("quota-scopes");
   const spec = { hard: { pods: "0" }, scopes: ["BestEffort"] };

@@ -9,13 +9,15 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import { forbidden } from "@purlin/kube-objects/errors";
 import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
-import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
 import { type Amounts, amountsAt } from "../checks/resource-names.ts";
-import { NamespacedObjects, type Usage, usageOf } from "./object-usage.ts";
-import { isInScope, QuotaUsage, quotaChecks } from "./quota-usage.ts";
+import { devicesOfClass, NamespacedObjects, type Usage, usageOf } from "./object-usage.ts";
+import { hasOwnAmounts } from "./pod-charge.ts";
+import { isInScope, isTerminating, QuotaUsage, quotaChecks } from "./quota-usage.ts";
 
 type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];
+type AdmissionWrite = Parameters<AdmissionPlugin["handles"]>[0];
 type Peek = (key: string) => unknown;
 
 /** Objects that were admitted and that the counters have not seen yet, by the prefix of their keys. */
@@ -40,8 +42,7 @@ export class ResourceQuotas {
 
   readonly plugin: AdmissionPlugin = {
     name: "ResourceQuota",
-    handles: ({ operation, type, subresource }) =>
-      type.namespaced && type.verbs.includes("list") && subresource === "" && isCounted(operation, type),
+    handles: (write) => write.type.namespaced && write.type.verbs.includes("list") && isCounted(write),
     validate: (attributes) => {
       // Outside of a transaction, what is being written is not known: it counts until the counters have seen it.
       if (attributes.dryRun) this.#check(attributes, () => true);
@@ -71,7 +72,7 @@ export class ResourceQuotas {
   #check(attributes: Attributes, peek: Peek): void {
     const { object, old, type, namespace } = attributes;
     const quotas = object === undefined ? [] : this.#quotas.in(namespace);
-    if (object === undefined || quotas.length === 0) return;
+    if (object === undefined || quotas.length === 0 || isSameForQuotas(attributes)) return;
     for (const quota of quotas) this.#checkOne(quota, { ...attributes, object }, peek);
     if (old !== undefined || attributes.dryRun || !quotas.some((quota) => isInScope(quota, type.resource, object)))
       return;
@@ -96,7 +97,7 @@ export class ResourceQuotas {
     if (!isInScope(quota, type.resource, object)) return;
     const hard = amountsAt(quota, ["spec", "hard"]);
     const quotaName = metaOf(quota).name ?? "";
-    if (type.resource === "pods" && type.group === "" && old === undefined) {
+    if (type.resource === "pods" && type.group === "") {
       const missing = missingAmounts(object, Object.keys(hard));
       if (missing !== "") throw forbidden(type, name, `failed quota: ${quotaName}: must specify ${missing}`);
     }
@@ -156,9 +157,17 @@ export function quotaRefusal(quota: JsonObject, { type, object, created, deleted
 }
 
 /** Changes of most objects change no count. */
-function isCounted(operation: string, { group, resource }: ResourceType): boolean {
+function isCounted({ operation, type: { group, resource }, subresource }: AdmissionWrite): boolean {
+  if (subresource === "resize") return operation === "UPDATE" && group === "" && resource === "pods";
+  if (subresource !== "") return false;
   if (operation === "CREATE") return true;
-  return operation === "UPDATE" && group === "" && (resource === "services" || resource === "persistentvolumeclaims");
+  return operation === "UPDATE" && group === "" && ["pods", "services", "persistentvolumeclaims"].includes(resource);
+}
+
+/** Whether an update of a Pod leaves it in the same scopes, so that quotas do not look at it. */
+function isSameForQuotas({ type, subresource, object = {}, old }: Attributes): boolean {
+  if (old === undefined || type.group !== "" || type.resource !== "pods" || subresource !== "") return false;
+  return isTerminating(object) === isTerminating(old);
 }
 
 const byName: Readonly<Record<string, string>> = {
@@ -173,6 +182,7 @@ function typeCountedAs(name: string): Pick<ResourceType, "group" | "resource"> |
     const [resource = "", ...group] = name.slice("count/".length).split(".");
     return { group: group.join("."), resource };
   }
+  if (name.endsWith(devicesOfClass)) return { group: "resource.k8s.io", resource: "resourceclaims" };
   if (name.includes(".storageclass.storage.k8s.io/")) return { group: "", resource: "persistentvolumeclaims" };
   const plain = [
     "configmaps",
@@ -217,7 +227,7 @@ function exceededText(quota: string, over: readonly Exceeded[]): string {
 
 /** The amounts of cpu and memory that a quota limits and that containers do not specify. */
 function missingAmounts(pod: JsonObject, limited: readonly string[]): string {
-  if (Object.keys(objectAt(pod, ["spec", "resources"])).length > 0) return "";
+  if (hasOwnAmounts(pod)) return "";
   const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
   const names = required.filter((name) => limited.includes(name)).sort();
   const parts = names.flatMap((name) => {
