@@ -408,6 +408,13 @@ const attacks: Record<string, Attack> = {
     metadata: { name: "terms" },
     spec: { ports: [{ port: 1 }], selector: map(90_000, () => "a") },
   }),
+  "YAML of 200,000 members on lines that end with a carriage return": post(
+    configMaps,
+    `metadata: {name: lines}\rdata:\r${list(200_000, (i) => ` k${i}: v`).join("\r")}`,
+    yaml,
+    refused,
+  ),
+  "YAML of 3,000,000 null bytes": post(configMaps, `a: ${"\0".repeat(3_000_000)}`, yaml, refused),
   "a Secret with a certificate of 60,000 extensions": post(
     `${namespace}/secrets`,
     secretOf("extended", 60_000),

@@ -113,11 +113,35 @@ const kind = "ConfigMap";
 const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const json = { "content-type": "application/json" };
 
+const filled = (start: string, part: string, length: number): string =>
+  start + part.repeat((length - start.length) / part.length);
+const members = (count: number): string[] => Array.from({ length: count }, (_, index) => `k${index}: v`);
+
+/** Texts that are not JSON, each of about so many bytes. */
+const yamls: Readonly<Record<string, (length: number) => string>> = {
+  "items on lines that end with a carriage return": (length) => filled("", "- a\r", length),
+  "members on lines that end with a carriage return": (length) => members(length / 12).join("\r"),
+  "documents that end with a carriage return": (length) => filled("", "---\r", length),
+  "a text of lines that end with a carriage return": (length) => filled("a: |\r", " x\r", length),
+  "null bytes": (length) => filled("a: ", "\0", length),
+  "a tag": (length) => `${filled("a: !", "%41", length)} b`,
+  "a word": (length) => filled("a: ", "x", length),
+  "an address of colons": (length) => filled("a: ", "x:", length),
+};
+
 const answers: Readonly<Record<string, typeof respond>> = {
   "fails with a list of millions": (_, response) => response.writeHead(500, json).end(repeated("[]", 2_700_000)),
   "fails with a Status of 8 MB": (_, response) =>
     response.writeHead(500, json).end(`{"kind":"Status","message":"${"x".repeat(8_000_000)}"}`),
   "responds with a list of millions": (_, response) => response.writeHead(200, json).end(repeated("[]", 2_700_000)),
+  ...Object.fromEntries(
+    Object.entries(yamls).flatMap(([name, text]) =>
+      [2_900_000, 8_000_000].map((length) => [
+        `responds with ${length} bytes of YAML: ${name}`,
+        (_: unknown, response: ServerResponse) => response.end(text(length)),
+      ]),
+    ),
+  ),
   "switches protocols": ({ socket }) =>
     void socket.end("HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
   "never ends its headers": ({ socket }) => {

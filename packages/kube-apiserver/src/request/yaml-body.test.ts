@@ -49,3 +49,16 @@ test("a long text that is repeated by aliases is refused", () => {
   assert.throws(() => readYaml(text), /document contains excessive aliasing/);
   assert.throws(() => readYaml("a: &a [*a]\n"), /document contains excessive aliasing/);
 });
+
+for (const [name, breaks] of Object.entries({ LF: "\n", CR: "\r", CRLF: "\r\n", commas: "," })) {
+  test(`a text has at most 100,000 lines and commas: ${name}`, () => {
+    const text = (count: number): string => `a: "${`${breaks} x`.repeat(count)}"`;
+    assert.doesNotThrow(() => readYaml(text(100_000)));
+    assert.throws(() => readYaml(text(100_001)), /limit is 100000 lines and commas of YAML/);
+  });
+}
+
+test("a text with null bytes is refused in the words of the reference", () => {
+  const message = /^error converting YAML to JSON: yaml: control characters are not allowed$/;
+  assert.throws(() => readYaml("a: \0"), { message });
+});

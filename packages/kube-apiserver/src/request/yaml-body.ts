@@ -90,6 +90,8 @@ export function* readingYaml(text: string): Work<YamlReading> {
   const json = text.length > longText ? yield* readAsJson(text) : undefined;
   if (json !== undefined) return json;
   requireFewSeparators(text);
+  // The parser refuses it too, after it has looked for lines around each of them.
+  if (text.includes("\0")) throw badRequest("error converting YAML to JSON: yaml: control characters are not allowed");
   try {
     const events = parseEvents(text, { maxDepth: maxJsonDepth });
     yield;
@@ -130,7 +132,8 @@ function requireFewSeparators(text: string): void {
   let count = 0;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if (code === lineFeed || code === comma) count += 1;
+    const isBreak = code === lineFeed || (code === carriageReturn && text.charCodeAt(i + 1) !== lineFeed);
+    if (isBreak || code === comma) count += 1;
   }
   if (count > maxSeparators) {
     throw requestEntityTooLarge(`limit is ${maxSeparators} lines and commas of YAML: send the object as JSON`);
@@ -138,6 +141,7 @@ function requireFewSeparators(text: string): void {
 }
 
 const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 const comma = 0x2c;
 
 /** Undefined when a key comes twice. */

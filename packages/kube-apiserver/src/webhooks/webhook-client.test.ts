@@ -259,6 +259,17 @@ test("a response of more than 8 MiB is refused", async () => {
   assert.equal(message, `Post "${base()}/?timeout=10s": the response has more than 8388608 bytes`);
 });
 
+test("a response of more than 3 MiB of YAML is refused, and errors about YAML are cut", async () => {
+  const most = 3 * 1024 * 1024;
+  assert.equal(
+    (await errorOf(200, "x".repeat(most + 1))).message,
+    `the response has more than ${most} characters of YAML`,
+  );
+  answer = (_, response) => response.end("x".repeat(most));
+  assert.equal(String(await post()).length, most);
+  assert.equal((await errorOf(200, `a: !${"x".repeat(100_000)} b`)).message.length, 16_384);
+});
+
 test("a redirect is followed: 307 and 308 keep the method and body, others become GET", async () => {
   for (const [code, expected] of [
     [301, "GET /to "],

@@ -56,6 +56,8 @@ export class WebhookCallError extends Error {
 const maxResponseBytes = 8 * 1024 * 1024;
 /** More than a request may have, as a conversion answers for several objects: reading more would hold the event loop. */
 const maxResponseValues = 250_000;
+/** As long as a body of a request may be: YAML takes far longer to read than JSON. */
+const maxYamlLength = 3 * 1024 * 1024;
 const maxRedirects = 10;
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
@@ -304,12 +306,15 @@ function* readingJsonReview(text: string): Work<JsonValue> {
   }
 }
 
-function* readingYamlReview(text: string): Work<JsonValue> {
+function* readingYamlReview(body: string): Work<JsonValue> {
+  if (body.length > maxYamlLength)
+    throw new WebhookCallError(`the response has more than ${maxYamlLength} characters of YAML`);
   try {
-    return (yield* readingYaml(text)).value;
+    return (yield* readingYaml(body)).value;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new WebhookCallError(why.replace(/^error converting YAML to JSON: /, ""), { cause: error });
+    const text = why.replace(/^error converting YAML to JSON: /, "").slice(0, maxStatusCharacters);
+    throw new WebhookCallError(text, { cause: error });
   }
 }
 
