@@ -117,7 +117,7 @@ const filled = (start: string, part: string, length: number): string =>
   start + part.repeat((length - start.length) / part.length);
 const members = (count: number): string[] => Array.from({ length: count }, (_, index) => `k${index}: v`);
 
-/** Texts that are not JSON, each of about so many bytes. */
+/** Texts that are not JSON, each of about this many bytes. */
 const yamls: Readonly<Record<string, (length: number) => string>> = {
   "items on lines that end with a carriage return": (length) => filled("", "- a\r", length),
   "members on lines that end with a carriage return": (length) => members(length / 12).join("\r"),

@@ -33,7 +33,7 @@ interface Write {
   readonly now: JsonObject;
   readonly old?: JsonObject;
   readonly more?: Partial<AdmissionAttributes>;
-  /** As `VERB GROUP RESOURCE[/SUBRESOURCE] NAMESPACE/NAME`. */
+  /** As `VERB GROUP RESOURCE[/SUBRESOURCE] NAMESPACE/NAME`, or without the name for all objects. */
   readonly rights?: readonly string[];
   /** What is refused; admitted without it. */
   readonly says?: string;
@@ -50,7 +50,7 @@ function judge({ now, old, more, rights = [] }: Write): {
     const { verb, group, resource, subresource, namespace, name } = access;
     const right = `${verb} ${group} ${resource}${subresource && `/${subresource}`} ${namespace}/${name}`;
     asked.push(right);
-    return { allowed: rights.includes(right), reason: "why" };
+    return { allowed: [right, right.replace(/[^/]*$/, "")].some((one) => rights.includes(one)), reason: "why" };
   };
   const plugin = ownerAccessPlugin({ authorizer, catalog: () => catalog, remotes: () => [remote] });
   const write = {
@@ -174,6 +174,16 @@ for (const [reason, write] of Object.entries(writes)) {
 test("a write that leaves the owners as they are asks for no rights", () => {
   assert.deepEqual(judge({ now: { ...map(blocking()), data: {} }, old: map(blocking()) }).asked, []);
   assert.deepEqual(judge({ now: map(blocking()), rights: [finalizesAll] }).asked, [finalizesAll]);
+});
+
+test("a right on all owners of a kind is asked for once, however many owners there are", () => {
+  const owners = Array.from({ length: 1000 }, (_, index) => blocking({ name: `o${index}`, uid: `${index}` }));
+  const nodes = owners.map((one) => ({ ...one, kind: "Node" }));
+  const rights = ["update  configmaps/finalizers ns/", "update  nodes/finalizers /"];
+  const { said, asked } = judge({ now: map(...owners, ...nodes), rights });
+  assert.deepEqual([said, asked.length], [undefined, 3]);
+  const { said: refused } = judge({ now: map(...owners, ...nodes), rights: rights.slice(0, 1) });
+  assert.equal(refused, unfinalizable);
 });
 
 for (const [admissionPlugins, code] of [

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rights that a write needs besides that on its object: on the owners that it sets, on the signer that it acts for, and on the
 // parameters of a policy. Owners: an owner reference can have an object deleted, and one that blocks can delay the deletion of its owner.
+import { randomUUID } from "node:crypto";
 import { forbidden, forbiddenValue, invalid, type StatusError } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject, jsonEqual, sortedKeys } from "@purlin/kube-objects/json";
 import { memberAt, type OwnerReference, objectAt, parseApiVersion, stringAt } from "@purlin/kube-objects/object";
-import type { AccessDecision, Authorizer } from "../auth/authorizer.ts";
+import type { AccessDecision, Authorizer, ResourceAccess } from "../auth/authorizer.ts";
 import type { EscalationCheck } from "../auth/rbac/escalation.ts";
 import { mastersGroup, type User } from "../auth/user.ts";
 import { metaOf } from "../objects/object-meta.ts";
@@ -76,19 +77,39 @@ function requireFinalizers(
   deps: OwnerAccessDeps,
 ): void {
   if (references.length === 0) return;
-  const update = { kind: "resource", verb: "update", subresource: "finalizers" } as const;
   const everything = { group: "*", version: "*", resource: "*", namespace: "", name: "*" };
   // With this right, owners of kinds that are not served are allowed too.
-  if (deps.authorizer(attributes.user, { ...update, ...everything }).allowed) return;
+  if (deps.authorizer(attributes.user, { ...updateFinalizers, ...everything }).allowed) return;
+  // An object can have thousands of owners of one kind.
+  const rights = new Map<string, OwnerRight>();
   for (const reference of references) {
-    const { group, version } = parseApiVersion(reference.apiVersion);
-    const owner = findType(reference, deps);
-    if (owner === undefined) throw refusal(attributes, unknownOwner(reference));
-    const namespace = owner.namespaced ? attributes.namespace : "";
-    const access = { group, version, resource: owner.resource, namespace, name: reference.name };
-    const decision = deps.authorizer(attributes.user, { ...update, ...access });
+    const kind = `${reference.apiVersion} ${reference.kind}`;
+    const right = rights.get(kind) ?? ownerRight(attributes, reference, deps);
+    rights.set(kind, right);
+    if (right.isForAnyName) continue;
+    const decision = deps.authorizer(attributes.user, { ...right.access, name: reference.name });
     if (!decision.allowed) throw refusal(attributes, unfinalizable, decision);
   }
+}
+
+const updateFinalizers = { kind: "resource", verb: "update", subresource: "finalizers" } as const;
+/** A name that no rule lists. */
+const anyName = randomUUID();
+
+/** The right to set finalizers on owners of one kind. */
+interface OwnerRight {
+  readonly access: Omit<ResourceAccess, "name">;
+  /** Whether the user has it on all of them, whatever their names are. */
+  readonly isForAnyName: boolean;
+}
+
+function ownerRight(attributes: AdmissionAttributes, reference: OwnerReference, deps: OwnerAccessDeps): OwnerRight {
+  const { group, version } = parseApiVersion(reference.apiVersion);
+  const owner = findType(reference, deps);
+  if (owner === undefined) throw refusal(attributes, unknownOwner(reference));
+  const namespace = owner.namespaced ? attributes.namespace : "";
+  const access = { ...updateFinalizers, group, version, resource: owner.resource, namespace };
+  return { access, isForAnyName: deps.authorizer(attributes.user, { ...access, name: anyName }).allowed };
 }
 
 const unfinalizable =
