@@ -31,6 +31,7 @@ import { patchCases } from "./patches.ts";
 import { pathCases } from "./paths.ts";
 import { podSecurityCases } from "./pod-security.ts";
 import { policyCases } from "./policies.ts";
+import { policyShapeCases } from "./policy-shapes.ts";
 import { policyTypeCases } from "./policy-types.ts";
 import { programCases } from "./programs.ts";
 import { rbacCases } from "./rbac.ts";
@@ -92,6 +93,7 @@ export const allCases: readonly Case[] = [
   ...mutatingPolicyCases,
   ...policyCases,
   ...policyTypeCases,
+  ...policyShapeCases,
   ...admissionMetricsCases,
   ...compactionCases,
   ...programCases,

@@ -126,6 +126,21 @@ export const discoveryCases: readonly Case[] = [
     await s.ask("DELETE", "/apis", undefined, { part: servedGroupList });
   }),
 
+  scenario("every group and version of Kubernetes is served", async (s) => {
+    const isKubernetes = ({ name }: Loose): boolean => !name.includes(".") || name.endsWith(".k8s.io");
+    const versions = ({ name, versions: all }: Loose): Loose => [name, all.map((one: Loose) => one.version)];
+    const part = (list: Loose): Loose => list.groups.filter(isKubernetes).map(versions);
+    const { body } = await s.get("/apis", { headers: json, part });
+    const found = body.groups
+      .filter(isKubernetes)
+      .flatMap((one: Loose) => one.versions.map((v: Loose) => v.groupVersion));
+    const compared = new Set([...servedVersions, `${registration}/v1`]);
+    s.note(
+      "versions whose resources are not compared",
+      found.filter((version: string) => !compared.has(version)),
+    );
+  }),
+
   scenario("unknown groups and versions", async (s) => {
     const compareHeaders = ["cache-control"];
     for (const path of [

@@ -29,6 +29,14 @@ async function untilAdmitted(s: Session, body: Loose, isSeen: (code: number, pod
   }
 }
 
+/** Creates a quota. No controller counts the objects of the reference, so this writes what it would. */
+async function withQuota(s: Session, name: string, spec: Loose): Promise<void> {
+  await s.post(core(s, "resourcequotas"), { metadata: { name }, spec }, { quiet: true });
+  const used = Object.fromEntries(Object.keys(spec.hard).map((resource) => [resource, "0"]));
+  const status = { hard: spec.hard, used };
+  await s.patch(core(s, "resourcequotas", `${name}/status`), "merge", { status }, { quiet: true });
+}
+
 const resourcesOf = (one: Loose): Loose => ({
   annotations: one.metadata?.annotations,
   containers: one.spec?.containers?.map((each: Loose) => each.resources),
@@ -80,6 +88,130 @@ export const limitCases: readonly Case[] = [
       { name: "b", port: 2 },
     ];
     await s.post(core(s, "services"), { metadata: { name: "s" }, spec: { type: "NodePort", ports } });
+  }),
+
+  scenario("what Pods and claims of devices count for in a quota", async (s) => {
+    await withAccount(s);
+    const heavy = `${s.namespace}-heavy`;
+    const overhead = { podFixed: { cpu: "250m" } };
+    const runtime = { metadata: { name: heavy }, handler: "h", overhead };
+    await s.post("/apis/node.k8s.io/v1/runtimeclasses", runtime, { quiet: true });
+    const devices = "gpu.deviceclass.resource.k8s.io/devices";
+    const hard = {
+      ...{ "requests.cpu": "2", "limits.cpu": "3", "hugepages-2Mi": "4Mi", "requests.hugepages-2Mi": "4Mi" },
+      ...{ "requests.example.org/gpu": "1", [devices]: "3" },
+    };
+    await withQuota(s, "q", { hard });
+    await untilAdmitted(s, pod("seen"), (code, body) => code === 403 && /must specify/.test(body.message));
+    const runtimeClassName = heavy;
+    const seen = pod("seen", { requests: { cpu: "1" }, limits: { cpu: "1" } }, { runtimeClassName });
+    await untilAdmitted(s, seen, (code) => code === 201);
+    const used = (title: string): Promise<unknown> =>
+      s.get(core(s, "resourcequotas", "q"), { title, part: (body) => body.status.used });
+    const cpu = (requests: string, limits: string): Loose => ({ requests: { cpu: requests }, limits: { cpu: limits } });
+    const kind = (body: Loose): Loose => body.message ?? body.kind;
+    await s.post(core(s, "pods"), pod("overhead", cpu("1", "1"), { runtimeClassName }), { part: kind });
+    await used("with overhead");
+    await s.post(core(s, "pods"), pod("too-heavy", cpu("700m", "700m"), { runtimeClassName }));
+    const pages = { requests: { cpu: "0", "hugepages-2Mi": "2Mi" }, limits: { cpu: "0", "hugepages-2Mi": "2Mi" } };
+    await s.post(core(s, "pods"), pod("pages", pages), { part: kind });
+    await used("with huge pages");
+    const whole = { resources: { requests: { "hugepages-2Mi": "4Mi", cpu: "1" }, limits: { "hugepages-2Mi": "4Mi" } } };
+    await s.post(core(s, "pods"), pod("more-pages", {}, whole));
+    const gpus = (count: string): Loose => ({
+      requests: { cpu: "0", "example.org/gpu": count },
+      limits: { cpu: "0", "example.org/gpu": count },
+    });
+    await s.post(core(s, "pods"), pod("gpus", gpus("2")));
+    await s.post(core(s, "pods"), pod("gpu", gpus("1")), { part: kind });
+    await used("with a device");
+    const resize = (name: string, resources: Loose): Promise<unknown> =>
+      s.patch(
+        core(s, "pods", `${name}/resize`),
+        "strategic",
+        { spec: { containers: [{ name: "c", resources }] } },
+        {
+          part: kind,
+        },
+      );
+    await resize("overhead", cpu("1900m", "1900m"));
+    await resize("overhead", cpu("1500m", "1500m"));
+    await used("after a resize");
+    const claims = `/apis/resource.k8s.io/v1/namespaces/${s.namespace}/resourceclaims`;
+    const request = (exactly: Loose): Loose => ({ devices: { requests: [{ name: "r", ...exactly }] } });
+    const gpu = (count: number): Loose => ({ deviceClassName: "gpu", allocationMode: "ExactCount", count });
+    const all = { deviceClassName: "gpu", allocationMode: "All" };
+    await s.post(claims, { metadata: { name: "all" }, spec: request({ exactly: all }) });
+    await s.post(claims, { metadata: { name: "two" }, spec: request({ exactly: gpu(2) }) }, { part: kind });
+    const either = [
+      { name: "a", ...gpu(1) },
+      { name: "b", ...gpu(2) },
+      { name: "c", ...gpu(1), deviceClassName: "x" },
+    ];
+    await s.post(claims, { metadata: { name: "either" }, spec: request({ firstAvailable: either }) });
+    await used("with devices");
+    await withQuota(s, "ending", { hard: { pods: "0" }, scopes: ["Terminating"] });
+    const late = pod("late", cpu("0", "0"), { activeDeadlineSeconds: 9 });
+    await untilAdmitted(s, late, (code) => code === 403);
+    await s.patch(core(s, "pods", "gpu"), "merge", { spec: { activeDeadlineSeconds: 9 } });
+    await s.delete(`/apis/node.k8s.io/v1/runtimeclasses/${heavy}`, undefined, { quiet: true });
+  }),
+
+  scenario("changes of Pods that their node cannot make", async (s) => {
+    await withAccount(s);
+    const node = async (name: string, labels: Loose, status: Loose): Promise<string> => {
+      const metadata = { name: `${s.namespace}-${name}`, labels };
+      await s.post("/api/v1/nodes", { metadata, spec: {} }, { quiet: true });
+      await s.patch(`/api/v1/nodes/${metadata.name}/status`, "merge", { status }, { quiet: true });
+      return metadata.name;
+    };
+    const allocatable = { cpu: "2", memory: "1Gi" };
+    const small = await node("small", {}, { allocatable });
+    const windows = await node("windows", { "kubernetes.io/os": "windows" }, { allocatable });
+    const declaredFeatures = ["InPlacePodLevelResourcesVerticalScaling"];
+    const able = await node("able", {}, { allocatable, declaredFeatures });
+    const requests = { cpu: "1", memory: "1Mi" };
+    const initContainers = [{ name: "i", image: "i", resources: { requests: { cpu: "1" } } }];
+    const whole = { resources: { requests: { cpu: "1" } }, initContainers };
+    const bound: Readonly<Record<string, Loose>> = {
+      grows: { nodeName: small },
+      other: { nodeName: windows },
+      lost: { nodeName: `${s.namespace}-gone` },
+      whole: { nodeName: small, ...whole },
+      declared: { nodeName: able, ...whole },
+      free: {},
+    };
+    for (const [name, spec] of Object.entries(bound)) {
+      await s.post(core(s, "pods"), pod(name, { requests }, spec), { quiet: true });
+    }
+    const resize = (name: string, spec: Loose, query = ""): Promise<{ readonly body: Loose }> =>
+      s.patch(
+        core(s, "pods", `${name}/resize${query}`),
+        "strategic",
+        { spec },
+        {
+          ...(query === "" ? { part: (body) => (body.kind === "Pod" ? body.kind : body) } : { quiet: true }),
+        },
+      );
+    const container = (amounts: Loose): Loose => ({ containers: [{ name: "c", resources: { requests: amounts } }] });
+    // The reference reads nodes by a watch, in the order in which they were written.
+    const more = { resources: { requests: { cpu: "1500m" } } };
+    const isUnknown = async (): Promise<boolean> => (await resize("declared", more, "?dryRun=All")).body.kind !== "Pod";
+    while (await isUnknown());
+    await resize("grows", container({ cpu: "2500m" }));
+    await resize("grows", container({ cpu: "2001m", memory: "2Gi" }));
+    await resize("grows", container({ cpu: "2" }));
+    await resize("other", container({ cpu: "1500m" }));
+    await resize("lost", container({ cpu: "1500m" }));
+    await resize("free", container({ cpu: "900" }));
+    for (const name of ["whole", "declared"]) {
+      const { resources } = more;
+      const changed = [{ name: "i", resources: { requests: { cpu: "500m" } } }];
+      await resize(name, { initContainers: changed });
+      await resize(name, { resources, initContainers: changed });
+      await resize(name, { resources });
+    }
+    for (const name of [small, windows, able]) await s.delete(`/api/v1/nodes/${name}`, undefined, { quiet: true });
   }),
 
   scenario("bindings and evictions", async (s) => {
