@@ -383,6 +383,24 @@ test("a server that asks and does not read gets no more answers than a bounded n
   server?.destroy();
 });
 
+test("what a server sends after it has closed is ignored", async () => {
+  const masked = Buffer.of(0x82, 0x80);
+  const closed = Buffer.concat([announced, message(0, "all"), closing, masked]);
+  assert.equal(await text(await connected(sending(closed))), "all", "in the same piece");
+  const later = Promise.withResolvers<void>();
+  const stream = await connected((request, socket) => {
+    agree(request, socket);
+    socket.write(Buffer.concat([announced, message(0, "all"), closing]));
+    onFrames(socket, ({ first }) => {
+      if (first === 0x82) socket.end(masked, later.resolve);
+    });
+  });
+  await once(stream, "readable");
+  stream.write("the next pieces come after this one");
+  await later.promise;
+  assert.equal(await text(stream), "all", "in the next piece");
+});
+
 test("what is not read is not taken from the server", async () => {
   const block = message(0, Buffer.alloc(60_000));
   let written = 0;

@@ -159,9 +159,11 @@ class ForwardedPort extends Duplex {
 
   #received(chunk: Buffer): void {
     try {
+      // What a server sends after it has closed is neither read nor kept.
+      if (this.#isOver || this.destroyed) return;
       for (const frame of this.#frames.read(chunk)) {
-        if (this.#isOver || this.destroyed) return;
         this.#handle(frame);
+        if (this.#isOver || this.destroyed) return;
       }
     } catch (error) {
       this.destroy(new Error(`the server sent an invalid port-forward: ${(error as Error).message}`, { cause: error }));

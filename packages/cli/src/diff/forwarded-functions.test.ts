@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { Duplex, PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -127,6 +127,25 @@ test("each connection gets one of its own, and ends with the listener", async ()
   await end[Symbol.asyncDispose]();
   await closed;
   assert.deepEqual([remotes.every(({ destroyed }) => destroyed), end.problem()], [true, undefined]);
+});
+
+test("more than 64 connections at a time are refused, and none is opened for them", async () => {
+  let opened = 0;
+  const end = await listen(async () => {
+    opened += 1;
+    return new PassThrough();
+  });
+  const echoed = async (): Promise<Socket> => {
+    const socket = connect(end.address).on("error", () => {});
+    socket.write("x");
+    await Promise.race([once(socket, "data"), once(socket, "close")]);
+    return socket;
+  };
+  const sockets = await Promise.all(Array.from({ length: 64 }, echoed));
+  assert.equal((await echoed()).closed, true);
+  assert.deepEqual([opened, sockets.some(({ closed }) => closed)], [64, false]);
+  for (const socket of sockets) socket.destroy();
+  await end[Symbol.asyncDispose]();
 });
 
 test("why a connection fails is kept", async () => {

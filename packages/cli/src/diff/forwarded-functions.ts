@@ -112,6 +112,9 @@ interface LocalEnd extends AsyncDisposable {
   problem(): string | undefined;
 }
 
+/** Most connections at a time: other users of the machine can connect too, and each connection is a request to the API server. */
+const maxConnections = 64;
+
 /** Listens on this machine and opens a connection for each one that is made here. */
 export async function listen(open: (signal: AbortSignal) => Promise<Duplex>): Promise<LocalEnd> {
   const closing = new AbortController();
@@ -137,6 +140,7 @@ export async function listen(open: (signal: AbortSignal) => Promise<Duplex>): Pr
       });
     }, fail);
   });
+  server.maxConnections = maxConnections;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen(0, "127.0.0.1", resolve);
   await promise;
