@@ -3,7 +3,7 @@ import { functionType } from "@purlin/composition";
 import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { KubeClient } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { applyStages, type ChangeSet } from "./change-set.ts";
 import { identityAt, identityOf, LiveReads } from "./overlay/live-reads.ts";
 import { buildPlan } from "./plan/build-plan.ts";
@@ -116,7 +116,7 @@ async function previewOnce(
     stepOf: steps.stepOf,
     findings: await definitionFindings(candidate),
     errors,
-    warnings: [],
+    warnings: changes.deletes.filter(isNamespace).map(namespaceWarning),
     functions: steps.functions(),
     isStale: false,
     unlisted: new Set([
@@ -126,6 +126,14 @@ async function previewOnce(
     listed: new Set(changes.stages.flat().map(identityOf)),
   });
   return { plan, changed };
+}
+
+function isNamespace({ apiVersion, kind }: TypeRef): boolean {
+  return apiVersion === "v1" && kind === "Namespace";
+}
+
+function namespaceWarning({ name }: ObjectKey): string {
+  return `Namespace ${name}: everything in it is deleted with it: the plan lists its claims and composite resources, and what they compose, and no other objects`;
 }
 
 function unmatchedText(name: string): string {

@@ -17,6 +17,7 @@ const labeled = (object: KubeObject, labels: Readonly<Record<string, string>>): 
   ...object,
   metadata: { ...object.metadata, labels: { ...labels } },
 });
+const map = (name: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
 const definitions = [definition("App", {}), definition("Part", {}), claimDefinition];
 const changesOf = (...objects: readonly KubeObject[]): ChangeSet => ({
   stages: [objects],
@@ -43,7 +44,9 @@ function passOf(objects: readonly KubeObject[], unserved: readonly string[] = []
     update: async (object: KubeObject) => updated.push(object),
   };
   const skipped: KubeObject[] = [];
-  const pass = { client, definitions: async () => definitions.map(definitionFacts), skipped } as unknown as Pass;
+  const overlay = { entries: new Map() };
+  const facts = async () => definitions.map(definitionFacts);
+  const pass = { client, overlay, definitions: facts, skipped } as unknown as Pass;
   return { pass, skipped, updated, client: client as unknown as Parameters<ApplyStage>[0] };
 }
 
@@ -68,10 +71,7 @@ describe("composite resources that a change set may concern", () => {
     "all of a definition": [changesOf(definition("Part", { a: { type: "string" } })), ["p"]],
     "those whose pipelines run a Function": [changesOf(functionAt("localhost:1")), ["a", "b"]],
     "none of a Function that no pipeline runs": [changesOf(functionAt("localhost:1", "other")), []],
-    "all, for anything else that functions may read": [
-      changesOf({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" } }),
-      ["a", "b", "p"],
-    ],
+    "all, for anything else that functions may read": [changesOf(map("m")), ["a", "b", "p"]],
     "all, without changes": [changesOf(), ["a", "b", "p"]],
   };
   for (const [title, [changes, expected]] of Object.entries(cases)) {
@@ -86,8 +86,48 @@ describe("composite resources that a change set may concern", () => {
 
   test("functions that run from another source concern their users", async () => {
     assert.deepEqual(await names(changesOf(), { functions: ["fn"] }), ["a", "b"]);
-    const deletes = { ...changesOf(), deletes: [{ apiVersion: "v1", kind: "ConfigMap", name: "m" }] };
-    assert.deepEqual(await names(deletes), []);
+  });
+
+  describe("of a deletion", () => {
+    const deleting = (apiVersion: string, kind: string, name: string): ChangeSet => ({
+      ...changesOf(),
+      deletes: [{ apiVersion, kind, name }],
+    });
+
+    test("all, for what functions may read and for what others depend on", async () => {
+      const stored = [functionAt("localhost:1"), definition("Part", {}), map("m")];
+      for (const { apiVersion, kind, metadata } of stored)
+        assert.deepEqual(
+          await names(deleting(apiVersion, kind, metadata.name ?? ""), {}, [...live, ...stored]),
+          ["a", "b", "p"],
+          kind,
+        );
+      assert.deepEqual(await names(deleting("v1", "ConfigMap", "gone")), []);
+    });
+
+    test("of a Composition, those of its kind", async () => {
+      assert.deepEqual(await names(deleting("apiextensions.crossplane.io/v1", "Composition", "apps")), ["a", "b"]);
+      assert.deepEqual(await names(deleting("apiextensions.crossplane.io/v1", "Composition", "gone")), []);
+    });
+
+    test("a composite resource is deleted by its own controller, and no other is looked at", async () => {
+      assert.deepEqual(await names(deleting("example.org/v1", "App", "a")), []);
+    });
+
+    test("one that a composite resource composes, or that a claim is bound to, is made again by these", async () => {
+      const owner = { apiVersion: "example.org/v1", kind: "App", name: "b", uid: "1", controller: true };
+      const inner = { ...part("inner"), metadata: { ...part("inner").metadata, ownerReferences: [owner] } };
+      const thing = { apiVersion: "example.org/v1", kind: "Thing", metadata: { name: "t", namespace: "default" } };
+      const claimRef = { apiVersion: "example.org/v1", kind: "Thing", namespace: "default", name: "t" };
+      const bound = { apiVersion: "example.org/v1", kind: "XThing", metadata: { name: "t-1" }, spec: { claimRef } };
+      const stored = [...live, inner, thing, bound as KubeObject];
+      const deletion = (kind: string, name: string, namespace?: string): ChangeSet => ({
+        ...changesOf(),
+        deletes: [{ apiVersion: "example.org/v1", kind, namespace, name }],
+      });
+      assert.deepEqual(await names(deletion("Part", "inner", "default"), {}, stored), ["b"]);
+      assert.deepEqual(await names(deletion("XThing", "t-1"), {}, stored), ["t"]);
+    });
   });
 
   test("a kind that is not served has none", async () => {

@@ -11,10 +11,19 @@ import {
 } from "@purlin/composition";
 import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { type KubeObject, numberAt, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import {
+  controllerOf,
+  type KubeObject,
+  numberAt,
+  type ObjectKey,
+  objectAt,
+  objectsAt,
+  type TypeRef,
+  textAt,
+} from "@purlin/kube-objects/object";
 import { type LabelSelector, matchesLabels } from "@purlin/kube-objects/selector";
 import type { ChangeSet } from "./change-set.ts";
-import { identityOf, kindIdentity } from "./overlay/live-reads.ts";
+import { identityAt, identityOf, kindIdentity } from "./overlay/live-reads.ts";
 import type { ApplyStage, Pass } from "./settle/run-pass.ts";
 
 /** Which composite resources a preview looks at. */
@@ -30,7 +39,7 @@ export interface RootOptions {
 
 /**
  * The composite resources and claims that a change set may concern: those it names, those of a kind whose Composition or definition it
- * changes, those whose pipelines run a changed function, and all when it changes anything else that functions may read.
+ * changes or deletes, those whose pipelines run such a function, and all when it changes anything else that functions may read.
  */
 export async function rootsOf(
   pass: Pass,
@@ -44,6 +53,11 @@ export async function rootsOf(
   for (const object of stages.flat()) {
     if (isComposite(object, definitions)) roots.push(...(await namedRoot(client, object, options)));
     else for (const facts of await concerned(client, object, definitions)) kinds.set(facts.name, facts);
+  }
+  for (const target of deletes) {
+    const deleted = await deletedObject(pass, target);
+    if (isComposite(target, definitions)) roots.push(...(await makersOf(client, deleted, definitions)));
+    else for (const facts of await concernedByDeletion(client, deleted, definitions)) kinds.set(facts.name, facts);
   }
   for (const name of options.functions)
     for (const facts of await usersOf(client, name, definitions)) kinds.set(facts.name, facts);
@@ -88,6 +102,42 @@ async function concerned(
     return definitions.filter(({ name }) => name === object.metadata.name);
   if (kind === "pkg.crossplane.io/Function") return usersOf(client, object.metadata.name ?? "", definitions);
   return definitions;
+}
+
+/**
+ * The definitions whose composite resources the deletion of an object may concern: of a Composition, those of its kind. Anything else may be
+ * read by functions, or something goes with it: what a package installed, and kinds that composite resources compose.
+ */
+async function concernedByDeletion(
+  client: ControllerClient,
+  deleted: KubeObject | undefined,
+  definitions: readonly DefinitionFacts[],
+): Promise<readonly DefinitionFacts[]> {
+  if (deleted === undefined) return [];
+  const isComposition = kindIdentity(deleted) === kindIdentity(compositionKinds.composition);
+  return isComposition ? concerned(client, deleted, definitions) : definitions;
+}
+
+/** An object of the change set as it is without its deletion. */
+async function deletedObject({ client, overlay }: Pass, target: TypeRef & ObjectKey): Promise<KubeObject | undefined> {
+  return overlay.entries.get(identityAt(target, target))?.before ?? (await client.get(target, target));
+}
+
+/** The claim or composite resource that makes a composite resource again when it is deleted. */
+async function makersOf(
+  client: ControllerClient,
+  deleted: KubeObject | undefined,
+  definitions: readonly DefinitionFacts[],
+): Promise<readonly KubeObject[]> {
+  const owner = deleted && controllerOf(deleted);
+  const { claimRef } = objectAt(deleted ?? {}, ["spec"]);
+  const claim = claimRef as (TypeRef & ObjectKey) | undefined;
+  const refs = [
+    ...(owner === undefined ? [] : [{ ...owner, namespace: deleted?.metadata.namespace }]),
+    ...(claim === undefined ? [] : [claim]),
+  ];
+  const found = refs.filter((ref) => isComposite(ref, definitions)).map((ref) => client.get(ref, ref));
+  return (await Promise.all(found)).filter((one) => one !== undefined);
 }
 
 /** The definitions of which some Composition has a step that runs a function. */

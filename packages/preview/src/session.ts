@@ -8,8 +8,9 @@ import { operationControllerName } from "@purlin/operations";
 import { kindIdentity, LiveReads } from "./overlay/live-reads.ts";
 import { failureText } from "./plan/composite-facts.ts";
 import { assumeReady } from "./settle/assume.ts";
+import { referencedBy } from "./settle/dependents.ts";
 import { itemId } from "./settle/preview-engine.ts";
-import { openPass, type Pass, type PlaneOptions, referencedBy, settle, startDefinitions } from "./settle/run-pass.ts";
+import { openPass, type Pass, type PlaneOptions, settle, startDefinitions } from "./settle/run-pass.ts";
 
 const user = { name: "session", groups: [mastersGroup] };
 

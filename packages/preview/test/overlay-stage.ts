@@ -158,6 +158,7 @@ export function memoryPass(options: MemoryPassOptions): Pass {
       failures: new Map(failures.map((one) => [`${one.controller} ${keyTextOf(one.key)}`, one])),
     },
     definitions: async () => definitions.map(definitionFacts),
+    removedDefinitions: () => [],
     skipped: [...skipped],
     held: options.held ?? new Map(),
     forecastFrom: options.forecastFrom ?? 99,

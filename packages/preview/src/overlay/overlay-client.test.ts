@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { compositionKinds } from "@purlin/composition";
 import { isNoMatch } from "@purlin/kube-client";
 import { forbidden, isConflict, textOf } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -66,12 +67,9 @@ describe("reads", () => {
     assert.deepEqual(namesOf(items), ["owned"]);
   });
 
-  test("watches and collections are refused", async () => {
+  test("watches are refused", async () => {
     await using stage = overlayStage(base.client);
     await assert.rejects(stage.client.live.watch(type, {} as never), { message: "a preview is not watched" });
-    await assert.rejects(stage.client.deleteCollection(type as never), {
-      message: "a preview does not delete collections",
-    });
   });
 });
 
@@ -116,6 +114,14 @@ describe("kinds that the preview defines", () => {
     assert.equal((await stage.client.mapper.mapping(app)).namespaced, false);
     await assert.rejects(stage.client.mapper.mapping({ ...app, apiVersion: "example.org/v2" }), isNoMatch);
     await assert.rejects(stage.client.mapper.mapping({ ...app, kind: "Other" }), isNoMatch);
+  });
+
+  test("a kind whose definition the preview removed is served no longer", async () => {
+    await using served = await createSessionBase([appDefinition({})]);
+    await using stage = overlayStage(served.client);
+    assert.equal((await stage.client.mapper.mapping(app)).resource, "apps");
+    await stage.client.delete({ ...compositionKinds.crd, name: "apps.example.org" });
+    await assert.rejects(stage.client.mapper.mapping(app), isNoMatch);
   });
 
   test("built-in kinds have no definition", async () => {
@@ -176,6 +182,17 @@ describe("deletes", () => {
       undefined,
     );
     assert.deepEqual(stage.sent, ["delete"]);
+  });
+
+  test("a collection is deleted one by one: what has finalizers stays, in deletion", async () => {
+    await using stage = overlayStage(base.client);
+    await stage.client.create(configMap("fresh"));
+    await stage.client.deleteCollection(type, { namespace: "default" });
+    const left = await stage.client.list(type, { namespace: "default" });
+    assert.deepEqual(
+      left.map(({ metadata }) => [metadata.name, metadata.deletionTimestamp !== undefined]),
+      [["held", true]],
+    );
   });
 
   test("finalizers hold an object; the last one releases it", async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { UsageIndex, usageRefusal, usageTypes, usageWebhookName } from "@purlin/composition";
+import { compositionKinds, UsageIndex, usageRefusal, usageTypes, usageWebhookName } from "@purlin/composition";
 import { type DeleteOptions, type KubeReader, NoMatchError, type RestMapper } from "@purlin/kube-client";
 import { type CachedListOptions, type ControllerClient, wouldApplyChange } from "@purlin/kube-controller";
 import { conflict, isForbidden, notFound, textOf } from "@purlin/kube-objects/errors";
@@ -26,6 +26,7 @@ export function createOverlayClient(overlay: Overlay): ControllerClient {
     return overlay.get(type, mapping.namespaced ? key : { name: key.name }, signal);
   };
   const mapper = overlayMapper(overlay);
+  const reader = overlayReader(overlay, mapper);
   const apply: ControllerClient["apply"] = (object, options) =>
     overlay.write({
       target: object,
@@ -38,7 +39,7 @@ export function createOverlayClient(overlay: Overlay): ControllerClient {
     get,
     mapper,
     apply,
-    live: overlayReader(overlay, mapper),
+    live: reader,
     async list(type, options = {}) {
       await mapper.mapping(type, options.signal);
       return overlay.list(type, {
@@ -81,7 +82,11 @@ export function createOverlayClient(overlay: Overlay): ControllerClient {
         send: (client, version) => client.patch(type, withPatchedVersion(patch, version), { ...options, dryRun: true }),
       }),
     delete: (type, options = {}) => deleteObject(overlay, type, options),
-    deleteCollection: () => Promise.reject(new Error("a preview does not delete collections")),
+    async deleteCollection(type, { namespace, labelSelector, signal } = {}) {
+      const { items } = await reader.list(type, { namespace, labelSelector, signal });
+      for (const { metadata } of items)
+        await deleteObject(overlay, { ...typeOf(type), ...keyOf({ ...type, metadata }) }, { signal });
+    },
   };
 }
 
@@ -179,9 +184,10 @@ async function definedHere(
   type: TypeRef,
 ): ReturnType<RestMapper["mapping"]> extends Promise<infer M> ? Promise<M | undefined> : never {
   const { group, version } = parseApiVersion(type.apiVersion);
-  for (const now of overlay.definitions) {
-    if (textAt(now, ["spec", "group"]) !== group) continue;
-    if (textAt(now, ["spec", "names", "kind"]) !== type.kind) continue;
+  const defines = (crd: KubeObject): boolean =>
+    textAt(crd, ["spec", "group"]) === group && textAt(crd, ["spec", "names", "kind"]) === type.kind;
+  if (overlay.removed(compositionKinds.crd).some(defines)) throw new NoMatchError(type);
+  for (const now of overlay.definitions.filter(defines)) {
     const isServed = objectsAt(now, ["spec", "versions"]).some(
       (one) => one["name"] === version && one["served"] === true,
     );
@@ -193,6 +199,8 @@ async function definedHere(
 }
 
 const foreground = "foregroundDeletion";
+/** Finalizers of controllers that a preview does not run, and that always release what is deleted. */
+const releasedFinalizers: ReadonlySet<string> = new Set(["revision.pkg.crossplane.io"]);
 const deletedAt = "2024-01-01T00:00:00Z";
 
 /**
@@ -218,7 +226,7 @@ async function deleteObject(
   await judgeDelete(overlay, target, options);
   const entry = await overlay.touch(target);
   const { deletionTimestamp } = current.metadata;
-  const finalizers = current.metadata.finalizers ?? [];
+  const finalizers = (current.metadata.finalizers ?? []).filter((name) => !releasedFinalizers.has(name));
   const held =
     options.propagationPolicy === "Foreground" && !finalizers.includes(foreground)
       ? [...finalizers, foreground]
@@ -288,9 +296,7 @@ export async function collectGarbage(
       now?.metadata.finalizers?.includes(foreground) === true && now.metadata.deletionTimestamp !== undefined;
     const owner = now ?? before;
     if (owner === undefined || (now !== undefined && !isWaiting)) continue;
-    const dependents = (await dependentsOf(owner)).filter(({ metadata }) =>
-      metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid),
-    );
+    const dependents = (await dependentsOf(owner)).filter((one) => goesWith(owner, one));
     for (const one of dependents) {
       if (one.metadata.deletionTimestamp || (await staysRefused(overlay, one))) continue;
       changed = (await isDeleted(overlay, one, isWaiting ? { propagationPolicy: "Foreground" } : {})) || changed;
@@ -302,6 +308,14 @@ export async function collectGarbage(
     }
   }
   return changed;
+}
+
+/** An object goes with its owner, and with its namespace. */
+function goesWith(owner: KubeObject, { metadata }: KubeObject): boolean {
+  const isNamespace = owner.apiVersion === "v1" && owner.kind === "Namespace";
+  return isNamespace
+    ? metadata.namespace === owner.metadata.name
+    : metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 }
 
 /** Whether the deletion of an object was refused and would be again: what a Usage protected goes after the Usage. */

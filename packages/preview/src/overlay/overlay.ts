@@ -100,6 +100,12 @@ export class Overlay {
     return this.written(compositionKinds.crd);
   }
 
+  /** The objects of a kind that exist on the live control plane and were removed, as they are there. */
+  removed(type: TypeRef): readonly KubeObject[] {
+    const entries = this.#byKind.get(kindIdentity(type))?.values() ?? [];
+    return [...entries].flatMap(({ before, now }) => (now === undefined && before !== undefined ? before : []));
+  }
+
   /** The objects of a kind that were written and exist. */
   written(type: TypeRef): readonly KubeObject[] {
     const entries = this.#byKind.get(kindIdentity(type))?.values() ?? [];

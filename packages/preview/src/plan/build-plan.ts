@@ -127,8 +127,7 @@ const derivedKinds = new Set([kindIdentity(compositionKinds.revision), kindIdent
 async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
   const newUids = newUidsOf(pass);
   const context: ChangeContext = { ...inputs, pass, newUids, newNames: newNamesOf(pass, newUids) };
-  const definitions = await pass.definitions();
-  const groups = groupsOf(pass, definitions);
+  const groups = groupsOf(pass, [...(await pass.definitions()), ...pass.removedDefinitions()]);
   const byId = new Map<string, PlannedChange>();
   const index = indexOf(groups);
   for (const [id, entry] of pass.overlay.entries) {

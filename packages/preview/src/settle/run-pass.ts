@@ -7,7 +7,6 @@ import {
   type DefinitionFacts,
   definitionFacts,
   type Hold,
-  resourceRefsOf,
 } from "@purlin/composition";
 import { type ControlPlaneSettings, compositionControllers, defaultControlPlaneSettings } from "@purlin/control-plane";
 import { Struct } from "@purlin/function-protocol";
@@ -22,6 +21,7 @@ import { Overlay } from "../overlay/overlay.ts";
 import { collectGarbage, createOverlayClient } from "../overlay/overlay-client.ts";
 import type { Writer } from "../overlay/overlay-entry.ts";
 import { type Assumptions, assumeReady } from "./assume.ts";
+import { dependentsOf, referencedBy } from "./dependents.ts";
 import { requireEnd } from "./nesting.ts";
 import { itemId, PreviewEngine } from "./preview-engine.ts";
 
@@ -74,6 +74,8 @@ export interface Pass extends AsyncDisposable {
   readonly engine: PreviewEngine;
   /** The definitions, as the pass sees them now. */
   definitions(): Promise<readonly DefinitionFacts[]>;
+  /** The definitions that the pass removed: what belongs to their composite resources goes with them. */
+  removedDefinitions(): readonly DefinitionFacts[];
   /** Composite resources that are looked at and not reconciled. */
   readonly skipped: KubeObject[];
   /** What would hold composite resources, by their identity. */
@@ -163,6 +165,7 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
       const all = await client.list(compositionKinds.definition);
       return all.map(definitionFacts);
     },
+    removedDefinitions: () => overlay.removed(compositionKinds.definition).map(definitionFacts),
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -290,32 +293,4 @@ async function composedResources(pass: Pass): Promise<readonly KubeObject[]> {
     for (const one of await referencedBy(pass, xr, facts)) if (!kinds.has(kindIdentity(one))) composed.push(one);
   }
   return composed;
-}
-
-/** The composed resources of a composite resource that exist. */
-export async function referencedBy(
-  pass: Pass,
-  xr: KubeObject,
-  { schema }: Pick<DefinitionFacts, "schema">,
-): Promise<readonly KubeObject[]> {
-  const found: KubeObject[] = [];
-  for (const ref of resourceRefsOf(xr, schema)) {
-    const { name, namespace = xr.metadata.namespace } = ref;
-    if (name === undefined || name === "") continue;
-    const object = await pass.client.get(ref, { name, namespace }).catch(ignoreNoMatch);
-    if (object !== undefined) found.push(object);
-  }
-  return found;
-}
-
-async function dependentsOf(pass: Pass, owner: KubeObject): Promise<readonly KubeObject[]> {
-  const facts = (await pass.definitions()).find(
-    ({ compositeType }) => kindIdentity(compositeType) === kindIdentity(owner),
-  );
-  return facts === undefined ? [] : referencedBy(pass, owner, facts);
-}
-
-function ignoreNoMatch(error: unknown): undefined {
-  if (!isNoMatch(error)) throw error;
-  return undefined;
 }
