@@ -3,9 +3,9 @@
 import { isContainer, type JsonObject } from "../json/json-value.ts";
 import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../object/kube-object.ts";
 import { builtinSchemaJson } from "./gen/builtin-schemas.ts";
-import { inlineReferences } from "./inline-references.ts";
 import {
   findSchema,
+  inlineReferences,
   kindsExtension,
   type OpenAPIDocument,
   type OpenAPISchema,

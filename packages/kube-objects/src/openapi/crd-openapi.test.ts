@@ -7,8 +7,7 @@ import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { builtinOpenAPI } from "./builtin-openapi.ts";
 import { crdToOpenAPI, customResourceComponent, publishSchema } from "./crd-openapi.ts";
-import { inlineReferences } from "./inline-references.ts";
-import { findSchema, mergeOpenAPI } from "./open-api-document.ts";
+import { findSchema, inlineReferences, mergeOpenAPI } from "./open-api-document.ts";
 
 interface Recorded {
   readonly reason: string;

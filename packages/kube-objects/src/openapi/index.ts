@@ -2,9 +2,9 @@
 // OpenAPI v3 documents of the built-in kinds and of custom resources, and how to read any.
 export { builtinOpenAPI, builtinSchema, type OpenAPIDocuments } from "./builtin-openapi.ts";
 export { crdToOpenAPI, customResourceComponent, servedVersions } from "./crd-openapi.ts";
-export { inlineReferences } from "./inline-references.ts";
 export {
   findSchema,
+  inlineReferences,
   isOpenAPIError,
   mergeOpenAPI,
   type OpenAPIDocument,

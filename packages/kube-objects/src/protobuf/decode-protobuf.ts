@@ -4,8 +4,16 @@ import { goSeconds } from "../json/go-text.ts";
 import { parseJson } from "../json/json-text.ts";
 import { type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import { parseApiVersion } from "../object/kube-object.ts";
-import { type FieldType, messageFields, type ProtobufField } from "./field-table.ts";
-import { bytesOf, lastFields, ProtobufError, readFields, type WireField } from "./protobuf-reader.ts";
+import {
+  bytesOf,
+  type FieldType,
+  lastFields,
+  messageFields,
+  ProtobufError,
+  type ProtobufField,
+  readFields,
+  type WireField,
+} from "./protobuf-fields.ts";
 
 const magic = Buffer.from("k8s\0");
 const maxDepth = 200;

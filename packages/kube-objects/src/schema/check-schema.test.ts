@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json/json-value.ts";
 import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
-import { inlineReferences } from "../openapi/inline-references.ts";
+import { inlineReferences } from "../openapi/open-api-document.ts";
 import { type CheckSchemaOptions, checkSchema, findingText } from "./check-schema.ts";
 
 const texts = (value: unknown, schema: JsonObject, options?: CheckSchemaOptions): string[] =>

@@ -4,7 +4,7 @@
 
 import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonKind, ownValue } from "../json/json-value.ts";
-import { type FieldType, messageFields } from "../protobuf/field-table.ts";
+import { type FieldType, messageFields } from "../protobuf/protobuf-fields.ts";
 import { canonicalBase64, isByte, specialForms, TypedFormError } from "./special-forms.ts";
 
 /**

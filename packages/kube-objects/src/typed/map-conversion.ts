@@ -11,7 +11,7 @@ import {
   type JsonValue,
   ownValue,
 } from "../json/json-value.ts";
-import { type FieldType, messageFields } from "../protobuf/field-table.ts";
+import { type FieldType, messageFields } from "../protobuf/protobuf-fields.ts";
 import { specialForms, TypedFormError } from "./special-forms.ts";
 import { typeName } from "./typed-form.ts";
 

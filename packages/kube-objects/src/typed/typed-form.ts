@@ -13,7 +13,7 @@ import {
   setOwnValue,
 } from "../json/json-value.ts";
 import { parseApiVersion } from "../object/kube-object.ts";
-import { type FieldType, messageFields, type ProtobufField, standingFields } from "../protobuf/field-table.ts";
+import { type FieldType, messageFields, type ProtobufField, standingFields } from "../protobuf/protobuf-fields.ts";
 import { nestedObjects, refuseMisfits } from "./decoding-problem.ts";
 import { roundedToMilli } from "./quantity.ts";
 import { canonicalBase64, isByte, specialForms, TypedFormError } from "./special-forms.ts";

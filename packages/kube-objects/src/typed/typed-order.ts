@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
-import { type FieldType, messageFields } from "../protobuf/field-table.ts";
+import { type FieldType, messageFields } from "../protobuf/protobuf-fields.ts";
 import { typeName } from "./typed-form.ts";
 
 /**

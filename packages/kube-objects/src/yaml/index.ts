@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML as Kubernetes reads and writes it.
 
-export { readFlowEvents } from "./flow-lines.ts";
 export { printingYaml, printYaml } from "./print-yaml.ts";
 export {
   isBlankDocument,
   isBounded,
   kubectlSchema,
+  readFlowEvents,
   type StreamPart,
   splitDocuments,
   wideIntegerSchema,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json/json-value.ts";
 import { builtinOpenAPI } from "./builtin-openapi.ts";
-import { inlineReferences, inliningLimits } from "./inline-references.ts";
 import {
   componentsOf,
   findSchema,
+  inlineReferences,
+  inliningLimits,
   isOpenAPIError,
   referenceOf,
   referenceTo,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constructFromEvents } from "js-yaml";
-import { readFlowEvents } from "./flow-lines.ts";
+import { readFlowEvents } from "./read-yaml.ts";
 
 const read = (source: string): unknown => {
   const { events, text } = readFlowEvents(source, { maxDepth: 100 });
