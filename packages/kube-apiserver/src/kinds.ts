@@ -35,7 +35,7 @@ export { inMetaOrder } from "./objects/member-order.ts";
 export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
 export { withNodeTopology } from "./pods/pod-resources.ts";
 export type { ResourceType } from "./registry/registry.ts";
-export { StoreFollower } from "./server/store-follower.ts";
+export { StoreFollower } from "./server/controller-kit.ts";
 export type { Entry, Store, Watch } from "./store/store.ts";
 export type { VersionConversions } from "./strategy/apply-versions.ts";
 export {

@@ -5,19 +5,23 @@ import { type RunStep, secretsFrom } from "@purlin/function-runner";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { type CompositeSchema, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
-import { type AppliedResources, applyComposed, applyReferences, referencesTo } from "./apply/apply-composed.ts";
+import {
+  type AppliedResources,
+  applyComposed,
+  applyReferences,
+  collectGarbage,
+  referencesTo,
+} from "./apply/apply-composed.ts";
 import { type DesiredResources, desiredResources } from "./apply/desired-resources.ts";
-import { collectGarbage } from "./collect/collect-garbage.ts";
 import type { CompositeContext } from "./context.ts";
 import { type Arrival, departing, findArrivals, takeOver } from "./guard/adopt.ts";
 import { guardPolicyOf, type Hold, judge, planChanges, type Verdict } from "./guard/guard.ts";
 import { asNamed, type Move, movedNames, movesOf, renamesOf, withRenames } from "./guard/moves.ts";
 import { clientReader, noDetails, type Observed, observe } from "./observe/observe.ts";
 import { beginApproved, settleApproval } from "./report/report-held.ts";
-import { ComposeError } from "./run/compose-error.ts";
 import { type PipelineDeps, runPipeline } from "./run/run-steps.ts";
 import { reportSlowSteps } from "./run/slow-steps.ts";
-import type { PipelineOutcome } from "./run/step-results.ts";
+import { ComposeError, type PipelineOutcome } from "./run/step-results.ts";
 import { onlyAddedReferences } from "./watch/self-updates.ts";
 import { recordDependencies } from "./watch/watches.ts";
 

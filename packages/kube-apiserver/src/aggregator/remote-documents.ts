@@ -2,8 +2,7 @@
 // What other servers say about the APIs that they serve: discovery and OpenAPI.
 import { countJsonValues, isJsonObject, type JsonObject, parseJson } from "@purlin/kube-objects/json";
 import { memberAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import type { RemoteApi } from "./api-service.ts";
-import { aggregatorUser } from "./availability.ts";
+import { aggregatorUser, type RemoteApi } from "./api-service.ts";
 import { type BackendAnswer, type Backends, userHeaders } from "./backends.ts";
 
 /** The documents of one group version. A document that the server does not have, or has in a wrong form, is undefined. */

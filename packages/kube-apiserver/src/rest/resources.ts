@@ -20,9 +20,8 @@ import { listObjects } from "./list.ts";
 import { badVersionText, parseResourceVersion, waitForRevision } from "./list-options.ts";
 import { convertedEntry } from "./object-codec.ts";
 import { entryResponse, negotiateForm } from "./object-response.ts";
-import { patchObject } from "./patch.ts";
 import type { RestRequest, RestServices } from "./rest-context.ts";
-import { updateObject } from "./update.ts";
+import { patchObject, updateObject } from "./update.ts";
 import { type OpenWatches, watchObjects } from "./watch.ts";
 
 const noContainers = "this API server runs no containers";

@@ -16,17 +16,15 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { numberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
-
 import type { CompleteResponse } from "../request/api-request.ts";
 import { applyUpdate, type UpdateAdmission, type UpdatePlan, updateAdmission } from "../rest/apply-update.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { convertedEntry } from "../rest/object-codec.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
-import { patched } from "../rest/patch.ts";
 import { type ApplyPatch, readPatchRequest } from "../rest/patch-request.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
-import { atTarget } from "../rest/update.ts";
+import { atTarget, patched } from "../rest/update.ts";
 import { writeOptions } from "../rest/write-options.ts";
 import { scaleApplyType, scaleSchema } from "../strategy/apply-versions.ts";
 import type { ScalePaths } from "../strategy/kind-rules.ts";

@@ -5,13 +5,15 @@ import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
 import {
+  type Availability,
   apiServicesPrefix,
   availableCondition,
+  checkAvailability,
+  localAvailability,
   type RemoteApi,
   registrationGroup,
   remoteApiOf,
 } from "../aggregator/api-service.ts";
-import { type Availability, checkAvailability, localAvailability } from "../aggregator/availability.ts";
 import type { Backends } from "../aggregator/backends.ts";
 import { forward, unavailable } from "../aggregator/forward.ts";
 import {
@@ -23,8 +25,7 @@ import {
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import type { Store } from "../store/store.ts";
-import type { InternalClient } from "./internal-client.ts";
-import { StoreFollower } from "./store-follower.ts";
+import { type InternalClient, StoreFollower } from "./controller-kit.ts";
 
 interface AggregatorOptions {
   readonly store: Store<JsonObject>;

@@ -6,7 +6,7 @@ import { objectKey } from "../registry/registry.ts";
 
 import type { Store } from "../store/store.ts";
 import type { KindDefinition } from "../strategy/kind-rules.ts";
-import { type InternalClient, resourcePath } from "./internal-client.ts";
+import { type InternalClient, resourcePath } from "./controller-kit.ts";
 
 interface BootstrapOptions {
   readonly client: InternalClient;

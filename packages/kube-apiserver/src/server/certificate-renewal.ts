@@ -5,7 +5,7 @@ import { type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json
 import { objectAt } from "@purlin/kube-objects/object";
 import type { Catalog } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
-import type { InternalClient } from "./internal-client.ts";
+import type { InternalClient } from "./controller-kit.ts";
 import {
   frontProxyName,
   issueFrontProxyClient,

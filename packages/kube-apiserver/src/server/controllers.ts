@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { inTurns, isPartDone, memoize, sorting, type Work } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
-
 import { memberAt, type OwnerReference, parseApiVersion } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, matchesLabels, readingLabelSelector } from "@purlin/kube-objects/selector";
 import { type OwnedObject, ownedObject } from "../gc/decide.ts";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import { type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
-
 import type { Store } from "../store/store.ts";
 import { ApiServices } from "./api-services.ts";
-import { type InternalClient, resourcePath } from "./internal-client.ts";
+import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";
 import { NamespaceController } from "./namespace-controller.ts";
 import { createPolicyStatus, policyStatusController } from "./policy-status.ts";
 import type { ServerCore } from "./server-core.ts";
-import { StoreFollower } from "./store-follower.ts";
 
 /** A ClusterRole that is made of others, and the rules it should have. */
 export interface CollectedRules {

@@ -2,15 +2,12 @@
 import { timestamp } from "@purlin/kube-objects/apply";
 import { isConflict, isDeletionDenied, isNotFound, textOf } from "@purlin/kube-objects/errors";
 import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
-
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { isDeleting, metaOf } from "../objects/object-meta.ts";
 import { type Catalog, keyPrefix, type ResourceType } from "../registry/registry.ts";
-
 import type { Store, Watch } from "../store/store.ts";
 import { createMissing } from "./bootstrap.ts";
-import { type InternalClient, resourcePath } from "./internal-client.ts";
-import { StoreFollower } from "./store-follower.ts";
+import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";
 
 /** What is left of one kind in a namespace that is being deleted. */
 export interface Remaining {

@@ -26,8 +26,7 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
-import type { InternalClient } from "./internal-client.ts";
-import { StoreFollower } from "./store-follower.ts";
+import { type InternalClient, StoreFollower } from "./controller-kit.ts";
 
 const prefix = "/admissionregistration.k8s.io/validatingadmissionpolicies/";
 const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";

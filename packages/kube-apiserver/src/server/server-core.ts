@@ -41,8 +41,8 @@ import { typedStrategy } from "../strategy/typed-strategy.ts";
 import { serviceResolver } from "../webhooks/resolve-service.ts";
 import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
 import { Aggregator } from "./aggregator.ts";
+import { InternalClient, resourcePath } from "./controller-kit.ts";
 import { createHandler, type Handler, type OnDenied } from "./handler.ts";
-import { InternalClient, resourcePath } from "./internal-client.ts";
 import { type DocumentSource, pathEndpoints } from "./path-endpoints.ts";
 import { storedAdmission } from "./stored-admission.ts";
 

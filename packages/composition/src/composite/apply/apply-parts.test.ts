@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forEachLimited } from "@purlin/base";
 import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { managedFieldsUpgrade } from "../../composite-resource/crossplane-fields.ts";
-import { garbageOf } from "../collect/collect-garbage.ts";
 import type { Observed } from "../observe/observe.ts";
-import { isComposedManager, referencesTo } from "./apply-composed.ts";
+import { garbageOf, isComposedManager, referencesTo } from "./apply-composed.ts";
 
 const object = (apiVersion: string, kind: string, name: string, namespace?: string): KubeObject => ({
   apiVersion,

@@ -11,9 +11,8 @@ import {
   type TypeRef,
 } from "@purlin/kube-objects/object";
 import { type CompositeSchema, type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
-import { referencesTo } from "../apply/apply-composed.ts";
+import { garbageOf, referencesTo } from "../apply/apply-composed.ts";
 import type { DesiredResource } from "../apply/desired-resources.ts";
-import { garbageOf } from "../collect/collect-garbage.ts";
 import { kindAndName, type Observed } from "../observe/observe.ts";
 
 /** Annotations of the guard against destructive changes, and of moves. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ProtocolError } from "@purlin/function-protocol";
 import { NoMatchError } from "@purlin/kube-client";
 import { wrapError } from "@purlin/kube-objects/errors";
-import { adviceOn, FatalResultError } from "../run/compose-error.ts";
+import { adviceOn, FatalResultError } from "../run/step-results.ts";
 
 const fatal = (message: string): FatalResultError =>
   new FatalResultError({

@@ -18,8 +18,8 @@ import {
   isComposedResourceError,
   isComposeError,
   isFatalResult,
-} from "../run/compose-error.ts";
-import type { PipelineEvent } from "../run/step-results.ts";
+  type PipelineEvent,
+} from "../run/step-results.ts";
 import { type Outcome, writeOutcome } from "./status-baseline.ts";
 
 /** Reports a failed reconcile in the Synced condition; its event has been emitted. */

@@ -39,7 +39,7 @@ import type { ComposedResource } from "../apply/apply-composed.ts";
 import type { ComposeResult } from "../compose.ts";
 import { type CompositeContext, type CompositeSettings, stampFor, steps } from "../context.ts";
 import { type ConnectionDetails, noDetails } from "../observe/observe.ts";
-import { ComposeError } from "../run/compose-error.ts";
+import { ComposeError } from "../run/step-results.ts";
 import { startDependencyWatches } from "../watch/watches.ts";
 import { emitPipelineEvents } from "./report-failure.ts";
 import { afterHold } from "./report-held.ts";

@@ -27,8 +27,8 @@ import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-ob
 import type { StepRecord } from "@purlin/run-store";
 import { type Observed, observedState } from "../observe/observe.ts";
 import { recordStep } from "../record/run-draft.ts";
-import { FatalResultError } from "./compose-error.ts";
 import {
+  FatalResultError,
   type FunctionRevisionUsed,
   isForClaim,
   type PipelineCondition,

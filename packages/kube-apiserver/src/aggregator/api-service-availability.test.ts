@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { storeOf } from "../../test/test-server.ts";
-import type { RemoteApi } from "./api-service.ts";
-import { type Availability, checkAvailability } from "./availability.ts";
+import { type Availability, checkAvailability, type RemoteApi } from "./api-service.ts";
 import { type Backends, TransportError } from "./backends.ts";
 
 const remote: RemoteApi = {
