@@ -16,7 +16,6 @@ export { parseUrl, UrlSyntaxError } from "./library/parse-url.ts";
 export { evaluateExpression, syntaxProblem } from "./program.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
 export { deviceSelectorProblem } from "./rules/device-selector.ts";
-export { type FoundField, RulePathError, resolveFieldPath } from "./rules/field-path.ts";
-export { createRuleSet, declaresRules } from "./rules/rule-set.ts";
+export { createRuleSet, declaresRules, type FoundField, RulePathError, resolveFieldPath } from "./rules/rule-set.ts";
 export { validateRules, validatingRules } from "./rules/validate-rules.ts";
 export { untyped as untypedValue } from "./schema/schema-map.ts";

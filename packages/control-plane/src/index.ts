@@ -11,8 +11,6 @@ export {
 // The rights that it needs.
 // Its controllers, for other ways to run them.
 export { compositionControllers } from "./controllers.ts";
-// The guard against a second control plane.
-export { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
 export { createFunctionPlane } from "./function-plane.ts";
 // Packages on a cluster.
 export {
@@ -28,6 +26,7 @@ export { openPackageManagement, type PackageManagement } from "./packages/packag
 export { collectRegularly, defaultNamespace, type OwnRegistry } from "./packages/package-manager.ts";
 // Status endpoints, and recorded runs.
 export { serveRuns, serveStatus } from "./serve-status.ts";
-export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";
+// The guard against a second control plane.
+export { isLiveCrossplane, leaderLeaseName, refuseBesideCrossplane, startControlPlane } from "./start-control-plane.ts";
 // The webhook by which Usages protect on a cluster.
 export { removeUsageWebhook, startUsageWebhook, type UsageWebhook } from "./usage-webhook.ts";

@@ -14,8 +14,7 @@ import {
 } from "../values/collections.ts";
 import { ConstructedValue, describe } from "../values/describe.ts";
 import { CelError, EvaluationError, isError, OptionalValue, type Value } from "../values/value.ts";
-import { goTypeName } from "./attribute.ts";
-import { constantNode, type Evaluation, type Node, type Step, stepNode } from "./evaluation.ts";
+import { constantNode, type Evaluation, goTypeName, type Node, type Step, stepNode } from "./evaluation.ts";
 import type { Planner } from "./planner.ts";
 
 interface Fold {

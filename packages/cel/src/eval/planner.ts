@@ -12,21 +12,26 @@ import {
   type StructExpr,
 } from "../syntax/ast.ts";
 import { CelError, isError, noSuchOverload, TypeValue, type Value } from "../values/value.ts";
+import { planCall } from "./call.ts";
+import { planComprehension, planList, planMap, planStruct } from "./collections.ts";
 import {
   type Attribute,
   attributeNode,
   computedQualifier,
+  constantNode,
   constantQualifier,
   createAttribute,
   createConditional,
+  type Evaluation,
   goTypeName,
   isKey,
+  type Node,
+  PlanningError,
   presenceNode,
   presenceQualifier,
-} from "./attribute.ts";
-import { planCall } from "./call.ts";
-import { planComprehension, planList, planMap, planStruct } from "./collections.ts";
-import { constantNode, type Evaluation, type Node, PlanningError, type Step, stepNode } from "./evaluation.ts";
+  type Step,
+  stepNode,
+} from "./evaluation.ts";
 
 /** A planned expression and the number of places its comprehensions need. */
 interface Plan {

@@ -15,8 +15,7 @@ import { printJson } from "@purlin/kube-objects/json";
 import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { maxSchemaDepth } from "../schema/decl-type.ts";
 import { trimSpace } from "../values/text.ts";
-import { RulePathError, resolveFieldPath } from "./field-path.ts";
-import { type CompiledRule, maxCardinality, RuleCompiler } from "./rule-set.ts";
+import { type CompiledRule, maxCardinality, RuleCompiler, RulePathError, resolveFieldPath } from "./rule-set.ts";
 import {
   CostTotal,
   childPlaces,

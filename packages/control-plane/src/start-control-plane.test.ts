@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NoMatchError } from "@purlin/kube-client";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { startEmbeddedApi } from "../test/embedded-api.ts";
-import { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
-import { startControlPlane } from "./start-control-plane.ts";
+import { isLiveCrossplane, refuseBesideCrossplane, startControlPlane } from "./start-control-plane.ts";
 
 const namespace = "crossplane-system";
 const type = { apiVersion: "apps/v1", kind: "Deployment" };

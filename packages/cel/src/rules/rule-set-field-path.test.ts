@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { RulePathError, resolveFieldPath } from "./field-path.ts";
+import { RulePathError, resolveFieldPath } from "./rule-set.ts";
 
 const text: Schema = { type: "string" };
 const schema: Schema = {

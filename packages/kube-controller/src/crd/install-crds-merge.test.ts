@@ -6,7 +6,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import fc from "fast-check";
 import { createCrd } from "./crd.ts";
-import { mergeCrd } from "./merge-crd.ts";
+import { mergeCrd } from "./install-crds.ts";
 import { checked, column, type Fields, flag, listOf, mapOf, object, text } from "./schema.ts";
 
 interface Wish {
