@@ -56,7 +56,7 @@ export function isForTests(path: string): boolean {
   return !path.startsWith("packages/") || path.endsWith(".test.ts") || /\/(test|testdata)\//.test(path);
 }
 
-/** `packages/oci` of `packages/oci/src/xpkg/pull-image.ts`; undefined outside of packages. */
+/** `packages/oci` of `packages/oci/src/xpkg/package-image.ts`; undefined outside of packages. */
 export function packageOf(path: string): string | undefined {
   return /^packages\/[^/]+/.exec(path)?.[0];
 }

@@ -37,14 +37,13 @@ export { errorText, FunctionError, type FunctionErrorCode, isFunctionError } fro
 export { formatPath, parsePath, type Segment, wildcard } from "./field-path/parse-path.ts";
 export { FieldPathError } from "./field-path/path-value.ts";
 export { type LogFields, type Logger, type LoggerOptions, newLogger, nopLogger } from "./logging/new-logger.ts";
-export type { Bytes, Composite, DataCredentials, ObservedComposed } from "./request/read-request.ts";
-export type { RequiredResource } from "./request/requirements.ts";
+export type { Bytes, Composite, DataCredentials, ObservedComposed, RequiredResource } from "./request/read-request.ts";
 export * as request from "./request.ts";
 export { CompositeObject } from "./resource/composite-object.ts";
 export { ComposedObject, type DesiredComposed } from "./resource/convert.ts";
 export type { ConditionStatus, ObjectCondition } from "./resource/kube-object.ts";
 export * as resource from "./resource.ts";
-export type { ResourceSelection } from "./response/requirements.ts";
+export type { ResourceSelection } from "./response/resources.ts";
 export type { BuiltResult, ResultBuilder } from "./response/result-builder.ts";
 export type { ResultOption } from "./response/results.ts";
 export { Target, type Ttl } from "./response/to.ts";

@@ -5,7 +5,12 @@ export {
   type ByName,
   type ComposedInput,
   type CompositeInput,
+  type ResourceSelection,
   removeDesiredComposedResource,
+  requireExtraResources,
+  requireResources,
+  requireResources as requireResource,
+  requireSchema,
   setDesiredComposedResource,
   setDesiredComposedResources,
   setDesiredCompositeReady,
@@ -13,14 +18,7 @@ export {
   setDesiredCompositeStatus,
   setDesiredConnectionDetails,
   setDesiredResources,
-} from "./response/desired.ts";
-export {
-  type ResourceSelection,
-  requireExtraResources,
-  requireResources,
-  requireResources as requireResource,
-  requireSchema,
-} from "./response/requirements.ts";
+} from "./response/resources.ts";
 export {
   addCondition,
   type ConditionOption,

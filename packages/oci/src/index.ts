@@ -58,9 +58,17 @@ export { compareVersions, parseConstraint, parseVersion, type Version } from "./
 
 // Crossplane packages (xpkg): build, read, push and pull:
 
-export { type BuiltImage, buildImage, type PackageImageParts, pushPackage, runtimeLabel } from "./xpkg/build-image.ts";
 export { bundleCommand, bundleFunction, bundlePath, bundleProgram } from "./xpkg/bundle-function.ts";
 export { type PackageContents, parsePackage, type StreamPlace } from "./xpkg/package-contents.ts";
+export {
+  type BuiltImage,
+  buildImage,
+  type PackageImageParts,
+  type PulledImage,
+  pullImage,
+  pushPackage,
+  runtimeLabel,
+} from "./xpkg/package-image.ts";
 export {
   dnsLabel,
   friendlyName,
@@ -71,6 +79,5 @@ export {
   type PackageKind,
   type PackageMeta,
 } from "./xpkg/package-meta.ts";
-export { type PulledImage, pullImage } from "./xpkg/pull-image.ts";
 export { packageLayers, readPackageText } from "./xpkg/read-package.ts";
 export { readArchive, writeArchive } from "./xpkg/xpkg-archive.ts";

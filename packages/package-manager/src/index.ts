@@ -5,11 +5,10 @@ export { collectImages, digestsOfRevisions, openImagePins, pinFetched } from "./
 export { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
 export { isInstalledWith } from "./manager/package-revision.ts";
 export { type PackageType, packageTypes, policyMark, rolloutTemplateType, rolloutType } from "./package-kinds.ts";
-export { ensureNamespace, ensureObject } from "./runtime/apply-owned.ts";
 export { authoritySecretName, type CertificateDeps, ensureLeaf } from "./runtime/certificates/certificate-secrets.ts";
 export { createKubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";
-export { followOwned } from "./runtime/kubernetes/retire.ts";
 export { defaultRuntimeConfig } from "./runtime/kubernetes/runtime-scene.ts";
+export { ensureNamespace, ensureObject, followOwned } from "./runtime/owned-objects.ts";
 export { createRevisionLeases, type RevisionLeases } from "./runtime/package-runtime.ts";
 export { createProcessRuntime } from "./runtime/process-runtime.ts";
 export { createDeniedRequests, type ProviderHost, type WebhookTarget } from "./runtime/provider/provider-host.ts";

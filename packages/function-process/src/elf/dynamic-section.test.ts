@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs and libraries of the ELF format, made byte by byte: what the loader reads of them.
+
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
-import { linkedFiles } from "./linked-files.ts";
-import { type ElfFile, parseElf, readElf } from "./read-elf.ts";
+import { type ElfFile, linkedFiles, parseElf, readElf } from "./linked-files.ts";
 
 const amd64 = 62;
 const tagOf = { null: 0, needed: 1, strtab: 5, strsz: 10, soname: 14, rpath: 15, runpath: 29 } as const;

@@ -4,7 +4,7 @@ import { access, open, readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { readRegularFile } from "@purlin/kube-objects/files";
 import { type ProcessConfig, pathInside } from "@purlin/oci";
-import { readElf } from "../elf/read-elf.ts";
+import { readElf } from "../elf/linked-files.ts";
 
 const maxScripts = 4;
 /** Enough for the first line of a script. */

@@ -7,8 +7,8 @@ import { manualClock } from "@purlin/base/testing";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { until } from "../../test/local-processes.ts";
 import { type LaunchEvents, openSupervision, type ResourceSupervision } from "../spawn/supervision.ts";
-import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
+import { createPortPool } from "./function-port.ts";
 import { startFunctionProcess } from "./function-process.ts";
 
 const limits = {

@@ -14,9 +14,9 @@ import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protoc
 import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runner";
 import { functionProject, functionSource } from "@purlin/oci/testing";
 import { isAlive, until } from "../../test/local-processes.ts";
+import { answers } from "./function-port.ts";
 import type { FunctionProcess, FunctionSpec, ProcessLimits } from "./function-process.ts";
 import { createFunctionProcesses, type FunctionProcesses } from "./function-processes.ts";
-import { answers } from "./grpc-probe.ts";
 
 interface Scene extends AsyncDisposable {
   readonly folder: TempFolder;

@@ -8,9 +8,9 @@ import { openBehind } from "../sandbox/private-network.ts";
 import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { openSupervision, type SupervisionOptions } from "../spawn/supervision.ts";
 import { cleanEnvironment } from "./clean-environment.ts";
-import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
 import { collectFunctionLogs, functionLogFolder, functionLogPath, openLogFile } from "./function-output.ts";
+import { createPortPool } from "./function-port.ts";
 import {
   type FunctionProcess,
   type FunctionSpec,

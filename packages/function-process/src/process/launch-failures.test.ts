@@ -9,7 +9,7 @@ import { takeSocket } from "../image/prepare-sandboxed.ts";
 import { openSandboxNetwork } from "../image/sandbox-network.ts";
 import { openBehind } from "../sandbox/private-network.ts";
 import { openSupervision } from "../spawn/supervision.ts";
-import { createPortPool } from "./free-port.ts";
+import { createPortPool } from "./function-port.ts";
 import { createLaunch } from "./launch-function.ts";
 
 const runnable: ProcessConfig = { entrypoint: ["/fn"], cmd: [], env: [], workingDir: "/", user: "" };

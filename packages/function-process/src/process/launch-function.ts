@@ -10,8 +10,8 @@ import { stoppedText } from "../limits/throttle.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
 import { isWorkerMessage, type Launch, type LaunchEvents, type Supervision } from "../spawn/supervision.ts";
 import { withCompileCache } from "./clean-environment.ts";
-import type { PortPool } from "./free-port.ts";
 import { relativeTo, workerProgram } from "./function-module.ts";
+import type { PortPool } from "./function-port.ts";
 import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
 

@@ -7,15 +7,16 @@ export {
   type TextMatch,
 } from "./expect-response.ts";
 export {
+  createMemorySource,
   type InvokeOptions,
   type InvokeToStableOptions,
   invoke,
   invokeToStable,
+  type MemorySourceOptions,
   type StableResponse,
   startTestServer,
   type TestServer,
 } from "./invoke.ts";
-export { createMemorySource, type MemorySourceOptions } from "./memory-source.ts";
 export {
   mustStruct,
   mustStruct as mustStructJSON,

@@ -15,7 +15,7 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import { isResourceMessage, type ObjectSource, resourceMessage, structOf } from "../resource/resource-message.ts";
-import type { ByName } from "../response/desired.ts";
+import type { ByName } from "../response/resources.ts";
 
 /** A request in short. Everything is optional; objects are plain JSON. */
 export interface RequestFixture {

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openContentStore } from "../content/content-store.ts";
-import { type BuiltImage, buildImage } from "../xpkg/build-image.ts";
+import { type BuiltImage, buildImage } from "../xpkg/package-image.ts";
 import { type ImageRoots, openImageRoots, type RootCollection } from "./image-root.ts";
 import { fileEntry } from "./write-layer.ts";
 

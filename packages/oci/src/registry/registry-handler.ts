@@ -4,9 +4,8 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createRegistryHttp } from "../client/registry-http.ts";
 import type { ContentStore } from "../content/content-store.ts";
-import type { RepositoryIndex } from "./repository-index.ts";
+import type { RepositoryIndex, Uploads } from "./registry-storage.ts";
 import { blobRoutes, manifestRoutes, RegistryError, replyError, replyJson } from "./routes.ts";
-import type { Uploads } from "./uploads.ts";
 
 /** Everything a registry keeps. */
 export interface RegistryState {

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { parseManifest } from "../content/manifest.ts";
 import { createRegistryHandler, type RegistryState } from "./registry-handler.ts";
-import { openRepositoryIndex, type RepositoryIndex } from "./repository-index.ts";
-import { openUploads } from "./uploads.ts";
+import { openRepositoryIndex, openUploads, type RepositoryIndex } from "./registry-storage.ts";
 
 /** Where manifests are. */
 export interface ManifestPlaces {

@@ -8,7 +8,7 @@ import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openContentStore } from "../content/content-store.ts";
 import { digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
 import { allManifests, type ManifestPlaces, removeUnusedManifests } from "./registry.ts";
-import { openRepositoryIndex, type RepositoryIndex } from "./repository-index.ts";
+import { openRepositoryIndex, type RepositoryIndex } from "./registry-storage.ts";
 
 const longAgo = new Date(Date.now() - 30 * 24 * 3_600_000);
 const sinceMs = Date.now() - 7 * 24 * 3_600_000;

@@ -10,7 +10,7 @@ import { extract, type Header, pack } from "tar-stream";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { fileEntry } from "../image/write-layer.ts";
-import { type BuiltImage, buildImage } from "./build-image.ts";
+import { type BuiltImage, buildImage } from "./package-image.ts";
 import { isPackageError } from "./package-meta.ts";
 import { readPackageText } from "./read-package.ts";
 import { readArchive, writeArchive } from "./xpkg-archive.ts";

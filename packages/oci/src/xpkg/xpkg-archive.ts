@@ -13,7 +13,7 @@ import type { ContentStore } from "../content/content-store.ts";
 import { type Descriptor, digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
 import { createTarReader } from "../content/tar-reader.ts";
 import { parseImageConfig } from "../image/image-config.ts";
-import type { BuiltImage } from "./build-image.ts";
+import type { BuiltImage } from "./package-image.ts";
 import { PackageError } from "./package-meta.ts";
 import { xpkgAnnotation } from "./read-package.ts";
 

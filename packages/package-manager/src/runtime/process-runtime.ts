@@ -20,7 +20,7 @@ import { type ContentStore, type ImageRoots, type Platform, parseImageConfig, ru
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
-import { ensureNamespace } from "./apply-owned.ts";
+import { ensureNamespace } from "./owned-objects.ts";
 import type { PackageRuntime, RevisionLeases, RuntimeContext, RuntimeReport } from "./package-runtime.ts";
 
 /** The dependencies of functions that run on this machine. */

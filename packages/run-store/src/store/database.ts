@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { requireRegularFile } from "@purlin/kube-objects/files";
 
 /** Marks a SQLite file as a store of runs: "Prun". */
@@ -91,4 +92,132 @@ function pragma(database: DatabaseSync, name: string): number {
 
 function tableCount(database: DatabaseSync): number {
   return Number(database.prepare("SELECT count(*) AS count FROM sqlite_schema").get()?.["count"] ?? 0);
+}
+
+/** How much a store keeps. */
+export interface Bounds {
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  /** Runs of one composite resource. */
+  readonly maxRunsPerXr: number;
+}
+
+/** The bounds unless others are given. */
+export const defaultBounds: Bounds = { maxBytes: 256 * 2 ** 20, maxAgeMs: 7 * 24 * 3_600_000, maxRunsPerXr: 50 };
+
+const refBytes = 16;
+const batch = 64;
+/** The bytes that a row takes beside its data. */
+export const rowBytes = 96;
+
+interface Row {
+  readonly id: string;
+  readonly xr: string;
+  readonly revision: string;
+  readonly outcome: string;
+  readonly wrote: number;
+  readonly last: number;
+}
+
+/** The store after a run of a composite resource was added. */
+interface Added {
+  readonly xr: string;
+  readonly now: number;
+  readonly bytes: number;
+}
+
+/** Removes runs that are too many, too old or too large. Returns the bytes that this freed. */
+export function keepWithin(database: DatabaseSync, bounds: Bounds, { xr, now, bytes }: Added): number {
+  const rows = rowsOf(database, xr);
+  const surplus = rows.length - bounds.maxRunsPerXr;
+  const kept = keptOf(rows);
+  const tooOld = rows.filter(({ id, last }) => last < now - bounds.maxAgeMs && !kept.has(id));
+  const tooMany = surplus <= 0 ? [] : rows.filter(({ id }) => !kept.has(id)).slice(-surplus);
+  let freed = dropRuns(database, [...new Set([...tooOld, ...tooMany].map(({ id }) => id))]);
+  if (bytes - freed > bounds.maxBytes) freed += dropOldest(database, bytes - freed - bounds.maxBytes);
+  return freed;
+}
+
+function rowOf(row: Readonly<Record<string, SQLOutputValue>>): Row {
+  const text = (column: keyof Row): string => String(row[column]);
+  const [id, xr, revision, outcome] = [text("id"), text("xr"), text("revision"), text("outcome")];
+  return { id, xr, revision, outcome, wrote: Number(row["wrote"]), last: Number(row["last"]) };
+}
+
+/** Newest first. */
+function rowsOf(database: DatabaseSync, xr: string): readonly Row[] {
+  const sql = "SELECT id, xr, revision, outcome, wrote, last FROM run WHERE xr = ? ORDER BY id DESC";
+  return database.prepare(sql).all(xr).map(rowOf);
+}
+
+/** The runs that are kept longest: the last, the last that failed, the last that wrote, and the first of each revision. */
+function keptOf(rows: readonly Row[]): ReadonlySet<string> {
+  const firsts = new Map<string, string>();
+  for (const { revision, id } of rows) if (revision !== "") firsts.set(revision, id);
+  const last = [rows[0], rows.find(({ outcome }) => outcome === "failed"), rows.find(({ wrote }) => wrote === 1)];
+  return new Set([...last.flatMap((row) => row?.id ?? []), ...firsts.values()]);
+}
+
+/** Oldest first; runs that are worth keeping go last. */
+function dropOldest(database: DatabaseSync, bytes: number): number {
+  let freed = 0;
+  for (const sparing of [true, false]) {
+    let after = "";
+    while (freed < bytes) {
+      const rows = database
+        .prepare("SELECT id, xr, revision, outcome, wrote, last FROM run WHERE id > ? ORDER BY id LIMIT ?")
+        .all(after, batch)
+        .map(rowOf);
+      if (rows.length === 0) break;
+      after = rows.at(-1)?.id ?? "";
+      const spared = sparing ? sparedIn(database, rows) : new Set<string>();
+      for (const { id } of rows) {
+        if (freed >= bytes) break;
+        if (!spared.has(id)) freed += dropRuns(database, [id]);
+      }
+    }
+  }
+  return freed;
+}
+
+function sparedIn(database: DatabaseSync, rows: readonly Row[]): ReadonlySet<string> {
+  const xrs = new Set(rows.map(({ xr }) => xr));
+  return new Set([...xrs].flatMap((xr) => [...keptOf(rowsOf(database, xr))]));
+}
+
+/** Removes runs, and the objects that no other run has. Returns the bytes that this freed. */
+function dropRuns(database: DatabaseSync, ids: readonly string[]): number {
+  let freed = 0;
+  for (const id of ids) {
+    const row = database
+      .prepare(
+        "SELECT parts, octet_length(body) + octet_length(summary) + length(parts) AS bytes FROM run WHERE id = ?",
+      )
+      .get(id);
+    if (row === undefined) continue;
+    freed += Number(row["bytes"]) + rowBytes;
+    for (const ref of refsIn(row["parts"] as Uint8Array)) freed += releasePart(database, ref);
+    database.prepare("DELETE FROM run WHERE id = ?").run(id);
+  }
+  return freed;
+}
+
+function refsIn(bytes: Uint8Array): readonly string[] {
+  const hex = Buffer.from(bytes).toString("hex");
+  return Array.from({ length: bytes.length / refBytes }, (_, at) =>
+    hex.slice(at * refBytes * 2, (at + 1) * refBytes * 2),
+  );
+}
+
+function releasePart(database: DatabaseSync, ref: string): number {
+  const part = database.prepare("UPDATE part SET refs = refs - 1 WHERE ref = ? RETURNING refs, pack").get(ref);
+  if (part === undefined || Number(part["refs"]) > 0) return 0;
+  database.prepare("DELETE FROM part WHERE ref = ?").run(ref);
+  const id = Number(part["pack"]);
+  const pack = database
+    .prepare("UPDATE pack SET live = live - 1 WHERE id = ? RETURNING live, length(data) AS bytes")
+    .get(id);
+  if (pack === undefined || Number(pack["live"]) > 0) return rowBytes;
+  database.prepare("DELETE FROM pack WHERE id = ?").run(id);
+  return Number(pack["bytes"]) + 2 * rowBytes;
 }

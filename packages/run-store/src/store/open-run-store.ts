@@ -9,8 +9,7 @@ import { prepareRun } from "../record/prepare-run.ts";
 import { type RunRecord, rawDigest } from "../record/stored-run.ts";
 import { createRedactor } from "../redact/redact-messages.ts";
 import { keyedMark, type Mark, readMarkKey, SensitiveKinds } from "../redact/sensitive-fields.ts";
-import { type Bounds, defaultBounds } from "./bounds.ts";
-import { openDatabase, openForReading } from "./database.ts";
+import { type Bounds, defaultBounds, openDatabase, openForReading } from "./database.ts";
 import { createRunReader, type RunReader } from "./run-reader.ts";
 import { RunWriter } from "./run-writer.ts";
 

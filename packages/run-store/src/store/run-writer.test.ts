@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How runs get into a database: identifiers, repeats, origins of cached answers, objects, and the size that is kept.
+
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
@@ -7,8 +8,7 @@ import { describe, test } from "node:test";
 import { Struct } from "@purlin/function-protocol";
 import type { PreparedRun } from "../record/prepare-run.ts";
 import type { StoredRun, StoredStep } from "../record/stored-run.ts";
-import { type Bounds, defaultBounds } from "./bounds.ts";
-import { openDatabase } from "./database.ts";
+import { type Bounds, defaultBounds, openDatabase } from "./database.ts";
 import { createRunReader, type RunReader } from "./run-reader.ts";
 import { RunWriter } from "./run-writer.ts";
 

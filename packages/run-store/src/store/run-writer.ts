@@ -6,7 +6,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { deflateRawSync } from "node:zlib";
 import type { PreparedRun } from "../record/prepare-run.ts";
 import type { RunSubject, StoredRun } from "../record/stored-run.ts";
-import { type Bounds, keepWithin, rowBytes } from "./bounds.ts";
+import { type Bounds, keepWithin, rowBytes } from "./database.ts";
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 

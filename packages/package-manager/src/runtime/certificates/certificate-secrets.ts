@@ -15,7 +15,7 @@ import { during } from "@purlin/kube-objects/errors";
 import { annotationOf, type KubeObject, type OwnerReference, textAt } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../../package-deps.ts";
 import { otherKinds } from "../../package-kinds.ts";
-import { applyOwned } from "../apply-owned.ts";
+import { applyOwned } from "../owned-objects.ts";
 
 /** A certificate to ensure. */
 export interface LeafRequest {

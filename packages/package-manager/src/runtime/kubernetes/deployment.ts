@@ -12,8 +12,7 @@ import {
 import { withoutNulls } from "@purlin/kube-objects/patch";
 import { parseReference } from "@purlin/oci";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
-import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
-import { deleteExactly } from "./retire.ts";
+import { applyOwned, deleteExactly, runtimeFieldManager } from "../owned-objects.ts";
 import {
   addMissing,
   mergeByName,

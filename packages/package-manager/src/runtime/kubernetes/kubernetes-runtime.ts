@@ -20,9 +20,9 @@ import { createMemory, type PackageClient } from "../../fetch/package-client.ts"
 import { concernsPulling, longestPrefix, referenceOfRevision, requestOf } from "../../fetch/package-request.ts";
 import { otherKinds, type PackageType, packageLabels } from "../../package-kinds.ts";
 import { type CertificateDeps, ensureLeaf, type Leaf } from "../certificates/certificate-secrets.ts";
+import { deleteExactly, type Ownership, ownedObjects, retire, secretsInUse } from "../owned-objects.ts";
 import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
 import { applyDeployment } from "./deployment.ts";
-import { deleteExactly, type Ownership, ownedObjects, retire, secretsInUse } from "./retire.ts";
 import { endpointOf, type KubernetesRuntimeOptions, serverNames } from "./runtime-names.ts";
 import { openScene, type RuntimeScene } from "./runtime-scene.ts";
 import { applyAlias, applyService } from "./shared-service.ts";

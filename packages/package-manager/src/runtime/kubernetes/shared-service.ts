@@ -10,7 +10,7 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
-import { applyOwned } from "../apply-owned.ts";
+import { applyOwned } from "../owned-objects.ts";
 import { type ObjectPlace, podLabels, runtimeKinds, runtimePort, templatedMetadata } from "./runtime-names.ts";
 import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,8 +14,7 @@ import { digestOf, mediaTypes, type Platform } from "../content/manifest.ts";
 import { isOciError } from "../content/oci-error.ts";
 import { fileEntry } from "../image/write-layer.ts";
 import { type Registry, startRegistry } from "../registry/registry.ts";
-import { type BuiltImage, buildImage, pushPackage } from "./build-image.ts";
-import { isComplete, pullImage } from "./pull-image.ts";
+import { type BuiltImage, buildImage, isComplete, pullImage, pushPackage } from "./package-image.ts";
 import { packageLayers } from "./read-package.ts";
 
 const amd: Platform = { os: "linux", architecture: "amd64" };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { type Bounds, keepWithin, rowBytes } from "./bounds.ts";
-import { openDatabase } from "./database.ts";
+import { type Bounds, keepWithin, openDatabase, rowBytes } from "./database.ts";
 
 const bounds: Bounds = { maxBytes: 1_000_000, maxAgeMs: 1000, maxRunsPerXr: 3 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,8 +14,14 @@ import { digestOf } from "../content/manifest.ts";
 import { unpackLayer } from "../image/unpack-layer.ts";
 import { folderEntries } from "../image/write-layer.ts";
 import { startRegistry } from "../registry/registry.ts";
-import { type BuiltImage, buildImage, type PackageImageParts, pushPackage } from "./build-image.ts";
-import { isComplete, pullImage } from "./pull-image.ts";
+import {
+  type BuiltImage,
+  buildImage,
+  isComplete,
+  type PackageImageParts,
+  pullImage,
+  pushPackage,
+} from "./package-image.ts";
 import { packageLayers, readPackageText } from "./read-package.ts";
 import { readArchive, writeArchive } from "./xpkg-archive.ts";
 
