@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { parseElf } from "../../../packages/function-process/src/elf/read-elf.ts";
+import { parseElf } from "../../../packages/function-process/src/elf/linked-files.ts";
 import { parseChallenges } from "../../../packages/oci/src/client/registry-auth.ts";
 import { mediaTypes, parseManifest } from "../../../packages/oci/src/content/manifest.ts";
 import {
