@@ -348,6 +348,30 @@ test("a version that is saved between its preview and the key is previewed befor
   assert.equal(await running.stop(), 0);
 });
 
+test("tests run at the start, with each preview, and when only a test file is saved", async () => {
+  using folder = project();
+  const inputs = "{xr: note.yaml, xrd: definition.yaml, composition: platform.yaml, functions: function.yaml}";
+  const testFile = (text: string): string => `
+apiVersion: test.purlin.dev/v1alpha1
+kind: CompositionTest
+spec:
+  inputs: ${inputs}
+  cases: [{name: map, expect: {resource: {map: {data: {text: ${text}}}}}}]
+`;
+  const [fn = "", composition = ""] = platform.split("---");
+  folder.write("p/function.yaml", fn);
+  folder.write("p/platform.yaml", composition);
+  folder.write("p/map.test.yaml", testFile("one"));
+  await using running = dev(folder, ["--test"], true);
+  await running.next(/tests: \.\s+1 passed in 1 file/);
+  folder.write("p/map.test.yaml", testFile("two"));
+  await running.next(/tests: F[\s\S]*expected "two", got "one"[\s\S]*1 failed, 0 passed/);
+  assert.doesNotMatch(running.rest(), /Apply\?|✓ applied/);
+  folder.write("p/note.yaml", note("{text: two, extra: true}"));
+  await running.next(/data\.text {2}"one" -> "two"/);
+  await running.next(/tests: \.\s+1 passed in 1 file/);
+});
+
 test("outside of a terminal a save is a line, and one that destroys something is held", async () => {
   using folder = project();
   await using running = dev(folder, ["--apply", "on-save", "--test"], false);

@@ -76,7 +76,7 @@ async function develop(scene: UpScene, dev: DevOptions): Promise<number> {
       keyActions(loop, scene, () => quit.resolve()),
     );
   if (keys !== undefined) view.say(`Saves are previewed before they are applied. Keys: ${keyHelp}`);
-  if (!isFirst || (await files.isStale())) loop.saved();
+  if (hasTests || !isFirst || (await files.isStale())) loop.saved();
   try {
     await untilEnded(scene, Promise.race([untilStopped(io), quit.promise]));
     return loop.exitCode;

@@ -127,8 +127,7 @@ class Loop implements DevLoop {
       await this.#applying;
       signal.throwIfAborted();
       const save = await this.#read();
-      // Nothing to apply: objects that were removed from the files are reported, and stay without --prune.
-      if (isEmpty(save)) await this.#applySave(save);
+      if (isEmpty(save)) await this.#keep(save, signal);
       else await this.#previewSave(save, signal);
     } catch (error) {
       // A newer save cancelled it, or the command stops.
@@ -148,11 +147,26 @@ class Loop implements DevLoop {
     return { changes, functions: [...this.#functions].sort(), removed };
   }
 
+  /**
+   * Nothing to apply: objects that were removed from the files are reported, and stay without --prune. A saved test file, or an input that
+   * only tests read, may change what the tests show.
+   */
+  async #keep(save: Save, signal: AbortSignal): Promise<void> {
+    await this.#applySave(save);
+    await this.#test(signal);
+  }
+
+  /** Runs the tests, and shows their results unless a newer save cancels them. */
+  async #test(signal: AbortSignal): Promise<void> {
+    const text = await this.#deps.runTests?.(signal);
+    if (text !== undefined && !signal.aborted) this.#say(text);
+  }
+
   /** Shows what happens at once, then what follows when composed resources are ready. */
   async #previewSave(save: Save, signal: AbortSignal): Promise<void> {
-    const { preview, runTests, scene } = this.#deps;
+    const { preview, scene } = this.#deps;
     scene.view.prompt(`Previewing ${titleOf(save).slice(0, -1)}…   q quit`);
-    const tests = runTests?.(signal).then((text) => signal.aborted || this.#say(text));
+    const tests = this.#test(signal);
     const now = await preview.plan(save, undefined, signal);
     signal.throwIfAborted();
     this.#show(titleOf(save), now);
