@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that fuzzes one target: runs batches of inputs and keeps those that reach new code.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { targets } from "../targets/index.ts";
 import { allInputs } from "./corpus.ts";
@@ -14,6 +15,8 @@ import { requireCleanPrototypes, type Target } from "./target.ts";
 const batchSizes = { least: 16, most: 1024 };
 const maxBatchMs = 300;
 const maxPool = 2_000;
+/** Memory of native objects, such as SQL statements, is freed between turns of the event loop only. */
+const inputsPerTurn = 64;
 
 class Fuzzer {
   readonly #target: Target;
@@ -86,6 +89,7 @@ class Fuzzer {
 
   async #try(input: Buffer): Promise<void> {
     this.#executions += 1;
+    if (this.#executions % inputsPerTurn === 0) await nextTurn();
     const error = await this.#failureOf(input);
     if (error === undefined || this.#found.has(signatureOf(error))) return;
     const signature = signatureOf(error);
