@@ -2,7 +2,7 @@
 
 // What changes, and how it is applied.
 export type { ApplyAs } from "./change-set.ts";
-export { previewManager } from "./overlay/overlay-entry.ts";
+export { functionManager, previewManager } from "./overlay/overlay-entry.ts";
 // A transport that changes nothing.
 // Previews, and the plans that they make.
 export { compareDefinitions } from "./plan/definition-findings.ts";

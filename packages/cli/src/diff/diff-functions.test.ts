@@ -4,12 +4,14 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
+import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { nopLogger, response, start } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
 import { forbidden, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { functionManager } from "@purlin/preview";
 import { parseTarget, probeTarget } from "../function-call/probe-target.ts";
-import { clusterCertificates, shownFunction } from "./diff-functions.ts";
+import { clusterCertificates, previewTrust, shownFunction } from "./diff-functions.ts";
 
 const { signal } = new AbortController();
 const secrets = { group: "", resource: "secrets" };
@@ -112,4 +114,21 @@ test("a report of a function that runs here is the same each time", () => {
     ...target,
     route: "port-forward",
   });
+});
+
+test("on a cluster, users who name the field manager of previews cannot decide where functions run", () => {
+  const annotations = { "purlin.dev/source": "/home/operator/program.ts" };
+  const fieldsV1 = { "f:metadata": { "f:annotations": { "f:purlin.dev/source": {} } } };
+  const isHonored = (manager: string, isOwn = false): boolean => {
+    const managedFields = [{ manager, operation: "Apply", fieldsType: "FieldsV1", fieldsV1 }];
+    const object = { kind: "Function", metadata: { name: "fn", annotations, managedFields } };
+    return honoredDevelopmentOf(object, previewTrust(isOwn)) !== undefined;
+  };
+  assert.deepEqual(
+    ["purlin-diff", "purlin-apply", "purlin-diff-"].map((manager) => isHonored(manager)),
+    [false, false, false],
+  );
+  assert.equal(isHonored(functionManager), true);
+  assert.deepEqual([isHonored("purlin-apply", true), isHonored("purlin-diff", true)], [true, false]);
+  assert.match(functionManager, /^purlin-diff-[0-9a-f-]{36}$/);
 });

@@ -32,7 +32,7 @@ import type { KubeClient, PortForwardTarget } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isForbidden, isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import { type ApplyStage, type PassFunctions, type Plan, previewManager } from "@purlin/preview";
+import { type ApplyStage, functionManager, type PassFunctions, type Plan } from "@purlin/preview";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { type ClientCertificates, developmentAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
@@ -78,15 +78,18 @@ interface DiffFunctionOptions {
 /** The source of a Function that runs from an image on this machine. */
 const imageSource = "purlin-diff-image";
 
+/** Whose development annotations count in a preview: on a cluster, only those that the command line sets. */
+export function previewTrust(isOwn: boolean): DevelopmentTrust {
+  if (isOwn) return { managers: [manifestManager, functionManager] };
+  return { managers: [functionManager], advice: "name it with --function NAME=HOST:PORT to call it there" };
+}
+
 /** Functions run where they run now; those of source files and packages run here, in processes that end with the preview. */
 export async function openDiffFunctions(options: DiffFunctionOptions): Promise<DiffFunctions> {
   const { cluster, io, functionsFrom } = options;
   await using opening = new AsyncDisposableStack();
   const isOwn = cluster.dataDirectory !== undefined;
-  // On a cluster, annotations of Functions count only where the command line set them.
-  const trust: DevelopmentTrust = isOwn
-    ? { managers: [manifestManager, previewManager] }
-    : { managers: [previewManager], advice: "name it with --function NAME=HOST:PORT to call it there" };
+  const trust = previewTrust(isOwn);
   const settings = { developmentFunctions: true, developmentTrust: trust };
   const certificates = options.certificates ?? (await clusterCertificates(options));
   const active = isOwn && functionsFrom !== "local" ? [] : await activeRevisions(options);
@@ -372,9 +375,9 @@ function overrideStage(overrides: readonly FunctionOverride[]): readonly ApplySt
       // An annotation that its present owner set to the same value would have two owners, of which one does not count.
       const none = { [source]: null, [runtime]: null, [target]: null };
       const removal = { metadata: { annotations: none } };
-      await client.patch({ ...functionType, name }, removal, { type: "merge", fieldManager: previewManager });
+      await client.patch({ ...functionType, name }, removal, { type: "merge", fieldManager: functionManager });
       await client.apply({ ...functionType, metadata: { name, annotations } } as KubeObject, {
-        fieldManager: previewManager,
+        fieldManager: functionManager,
         force: true,
       });
     }

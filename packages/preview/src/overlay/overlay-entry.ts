@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { findStatusError, isInvalid, textOf } from "@purlin/kube-objects/errors";
 import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -23,6 +23,12 @@ export type Approximation =
 
 /** The manager of writes that only a preview makes, such as where a function runs: no control plane ever sends them. */
 export const previewManager = "purlin-diff";
+
+/**
+ * The manager of the writes that decide where functions run in a preview. No user of a control plane can have written under this name:
+ * what it owns runs programs of this machine and sends calls elsewhere.
+ */
+export const functionManager: string = `${previewManager}-${randomUUID()}`;
 
 /** The writer: a controller that reconciles a key in a round, or the change set itself. */
 export interface Writer {

@@ -27,6 +27,7 @@ import { LocalServer } from "./local-server.ts";
 import {
   type Approximation,
   differsOnlyInStatus,
+  functionManager,
   isSameObject,
   newEntry,
   type OverlayEntry,
@@ -62,6 +63,8 @@ interface OverlayWrite {
   readonly mustNotExist: boolean;
 }
 
+/** Writes that only the preview makes need no rights. */
+const ownManagers: ReadonlySet<string> = new Set([previewManager, functionManager]);
 const firstVersion = 9_000_000_000_000_000;
 const createdAt = "2024-01-01T00:00:00Z";
 
@@ -212,7 +215,7 @@ export class Overlay {
       const answer = await send(this.live.client, before?.metadata.resourceVersion);
       return { answer: current === undefined ? answer : withStatusOf(answer, current) };
     } catch (error) {
-      if (isForbidden(error) && options.fieldManager === previewManager)
+      if (isForbidden(error) && ownManagers.has(options.fieldManager ?? ""))
         return { answer: (await this.#judgeHere(write, current, "forbidden")).answer };
       if (isForbidden(error) && !this.#options.hasControllerRights && !isQuota(error))
         return this.#judgeRefused(write, current, { why: "forbidden", error });
