@@ -96,6 +96,17 @@ for (const [name, { reason, now, days, notAfter }] of Object.entries(lifetimes))
   });
 }
 
+test("a certificate is backdated to the time from which it may be valid, and no further", () => {
+  const now = new Date("2026-11-15T12:00:00Z");
+  const ca = createAuthority({ commonName: "ca", now });
+  const validFrom = (time: string): string => {
+    const { certPem } = issueCertificate(ca, { ...base, now, validFrom: new Date(time) });
+    return new X509Certificate(certPem).validFromDate.toISOString();
+  };
+  assert.equal(validFrom("2026-11-15T11:58:00Z"), "2026-11-15T11:58:00.000Z");
+  assert.equal(validFrom("2026-11-15T11:00:00Z"), "2026-11-15T11:55:00.000Z", "five minutes at most");
+});
+
 test("a certificate never outlives its authority", () => {
   const ca = createAuthority({ commonName: "ca", days: 10 });
   const cert = new X509Certificate(issueCertificate(ca, { ...base, days: 365 }).certPem);

@@ -40,6 +40,8 @@ export interface CertificateOptions {
   readonly usages: readonly extensions.CertificateUsage[];
   /** Default 365; never outlives the authority. */
   readonly days?: number;
+  /** Not valid before this time. Default five minutes before now. */
+  readonly validFrom?: Date;
   readonly now?: Date;
   /** Default "ecdsa-p256". */
   readonly algorithm?: KeyAlgorithm;
@@ -106,7 +108,7 @@ export function issueCertificate(authority: KeyPair, options: CertificateOptions
   return seal(keys.privateKey, issuer.key, {
     issuer: issuer.subject,
     subject: distinguishedName(options.commonName, options.organizations ?? []),
-    notBefore: new Date(now.getTime() - backdateMs),
+    notBefore: new Date(Math.max(now.getTime() - backdateMs, options.validFrom?.getTime() ?? 0)),
     notAfter: new Date(Math.min(wanted.getTime(), issuer.notAfter.getTime())),
     publicKey: keys.publicKey,
     extensions: [

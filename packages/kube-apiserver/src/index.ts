@@ -10,6 +10,7 @@ export {
   type Authorizer,
   adminAuthorizer,
 } from "./auth/authorizer.ts";
+export { revokeUser } from "./auth/revoked-users.ts";
 export { type Credentials, mastersGroup, staticTokens, type TokenAuthenticator, type User } from "./auth/user.ts";
 export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
 export type { DeleteGuard } from "./rest/delete-guard.ts";

@@ -11,6 +11,7 @@ import {
   type Kubeconfig,
   type KubeTransport,
 } from "@purlin/kube-client";
+import { isUnauthorized } from "@purlin/kube-objects/errors";
 import { commandName } from "../command-name.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
@@ -157,6 +158,10 @@ async function reach(client: KubeClient, { files, server, isOwn, io }: Reaching)
   } catch (error) {
     await client.close();
     const shown = files.map((file) => relative(io.cwd, file)).join(", ");
+    if (isUnauthorized(error)) {
+      const why = `the credentials in ${shown} are not valid, have expired or were revoked`;
+      throw new UserError(`${textOf(error)}: ${why}`, { cause: error, code: "UNREACHABLE" });
+    }
     const advice = isOwn
       ? `is the control plane of ${shown} running? start it with "${commandName(io.env)} up"`
       : `check the server and credentials in ${shown}`;

@@ -210,13 +210,14 @@ export const serverCommands: readonly CommandSpec[] = [
   },
   {
     name: "kubeconfig",
-    summary: "write a kubeconfig for another person, and grant a role",
+    summary: "write a kubeconfig for another person, and grant a role, or revoke both",
     options: [
       { flags: "--as <name>", description: "name of the user", required: true },
       { flags: "--group <name>", description: "group of the user; repeatable", repeatable: true },
       { flags: "-n, --namespace <name>", description: "namespace in which the role is granted (the whole cluster)" },
       { flags: "--role <role>", description: "role to grant: view, edit or admin" },
       { flags: "--days <n>", description: "validity of the certificate in days", default: "30" },
+      { flags: "--revoke", description: "refuse all certificates of the user, and delete what --role granted" },
       { flags: "-o, --output <file>", description: "file to write (stdout)" },
       dataDirOption,
     ],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { accessFromKubeconfig, createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
-import { isForbidden } from "@purlin/kube-objects/errors";
+import { isForbidden, isUnauthorized } from "@purlin/kube-objects/errors";
 import { load } from "js-yaml";
 import { spawnPurlin } from "../../test/spawn-purlin.ts";
 import { runInProcess } from "../../test/test-io.ts";
@@ -47,6 +47,51 @@ test("a second person has the role in its namespace, and nothing after the bindi
   assert.deepEqual([absent.exitCode, absent.stdout, absent.stderr], [1, "", text]);
 });
 
+const authenticationOf = (client: KubeClient): Promise<unknown> =>
+  client.raw({
+    method: "POST",
+    path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
+  });
+
+test("a kubeconfig is renewed beside the old one, and --revoke ends both at once, until it is issued again", async () => {
+  using folder = tempFolder();
+  const directory = join(folder.path, "data");
+  await using server = spawnPurlin(["apiserver", "--data-dir", directory]);
+  await server.next("stdout", /API server at/);
+  const write = async (name: string, ...args: readonly string[]): Promise<KubeClient> => {
+    const file = join(folder.path, name);
+    const base = ["kubeconfig", "--data-dir", directory, "--as", "jane@example.org", "--output", file];
+    const { exitCode, stderr } = await runInProcess([...base, ...args]);
+    assert.deepEqual([exitCode, stderr], [0, ""]);
+    return clientOf(file);
+  };
+  const first = await write("first", "--namespace", "default", "--role", "view", "--group", "devs");
+  const renewed = await write("renewed", "--role", "edit", "--days", "2");
+  await Promise.all([list(first, "default"), list(renewed, "kube-system")]);
+  const revoke = ["kubeconfig", "--data-dir", directory, "--as", "jane@example.org", "--revoke"];
+  const revoked = await runInProcess(revoke);
+  assert.deepEqual(
+    [revoked.exitCode, revoked.stderr, revoked.stdout],
+    [0, "", "certificates of jane@example.org are refused; bindings deleted: 2\n"],
+  );
+  // The connections are those of the requests before.
+  for (const client of [first, renewed]) await assert.rejects(authenticationOf(client), isUnauthorized);
+  const again = await write("again");
+  await authenticationOf(again);
+  await assert.rejects(list(again, "default"), isForbidden, "the bindings are gone");
+  await assert.rejects(authenticationOf(first), isUnauthorized);
+  assert.equal(
+    (await runInProcess(revoke)).stdout,
+    "certificates of jane@example.org are refused; bindings deleted: 0\n",
+  );
+  await assert.rejects(authenticationOf(again), isUnauthorized);
+  await Promise.all([first, renewed, again].map((client) => client.close()));
+  const admin = await clientOf(join(directory, "kubeconfig"));
+  await list(admin, "default");
+  await admin.close();
+});
+
 test("the command warns when the server does not evaluate roles", async () => {
   using folder = tempFolder();
   const directory = join(folder.path, "data");
@@ -70,6 +115,8 @@ const refused: readonly (readonly [args: readonly string[], text: RegExp])[] = [
   [["--as", "jane", "--group", "system:masters"], /reserved/],
   [["--as", "a/b"], /expected letters/],
   [["--as", "jane", "--role", "owner"], /expected view, edit or admin/],
+  [["--as", "jane", "--revoke", "--role", "view"], /--revoke revokes all access of the user: leave --role out/],
+  [["--as", "jane", "--revoke", "--group", "a"], /leave --group out/],
   [["--as", "jane", "--days", "0"], /expected an integer from 1 to 365/],
 ];
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { relative, resolve } from "node:path";
-import { issueUserKubeconfig } from "@purlin/kube-apiserver";
+import { issueUserKubeconfig, revokeUser } from "@purlin/kube-apiserver";
 import type { KubeClient } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/project-file.ts";
 import { textOf, UserError } from "../user-error.ts";
 
@@ -24,11 +24,17 @@ interface Person {
   readonly days: number;
 }
 
-/** `purlin kubeconfig --as NAME [--group G] [--namespace N] [--role view|edit|admin]` */
+/** `purlin kubeconfig --as NAME [--group G] [--namespace N] [--role view|edit|admin]`, or `--as NAME --revoke` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const person = readPerson(input);
   await using cluster = await openCluster(input, io, { impersonates: false });
-  const text = issue(input, io, person);
+  if (isSet(input, "revoke")) {
+    inDataDir(input, io, (directory) => revokeUser(directory, person.name));
+    const count = await unbind(cluster.client, person.name, io);
+    io.stdout.write(`certificates of ${person.name} are refused; bindings deleted: ${count}\n`);
+    return;
+  }
+  const text = inDataDir(input, io, (directory) => issueUserKubeconfig(directory, person));
   if (person.role !== undefined) await bind(cluster.client, person, io);
   const output = textOption(input, "output");
   if (output === undefined) io.stdout.write(text);
@@ -54,6 +60,12 @@ function readPerson(input: CommandInput): Person {
       exitCode: 2,
     });
   }
+  const more = ["role", "group", "namespace", "output"].find(
+    (option) => [input.options[option] ?? []].flat().length > 0,
+  );
+  if (isSet(input, "revoke") && more !== undefined) {
+    throw new UserError(`--revoke revokes all access of the user: leave --${more} out`, { exitCode: 2 });
+  }
   return { name, groups, role, days, namespace: textOption(input, "namespace") };
 }
 
@@ -65,10 +77,11 @@ function nameProblem(name: string): string | undefined {
     : `"${name}": expected letters, digits, "-", "_", "." or "@", and a letter or digit first`;
 }
 
-function issue(input: CommandInput, io: Io, { name, groups, namespace, days }: Person): string {
+/** What is done with the keys in the data directory. */
+function inDataDir<T>(input: CommandInput, io: Io, work: (directory: string) => T): T {
   const directory = currentDataDir(input, io);
   try {
-    return issueUserKubeconfig(directory, { name, groups, namespace, days });
+    return work(directory);
   } catch (error) {
     throw new UserError(`--data-dir ${relative(io.cwd, directory) || "."}: ${textOf(error)}`, { cause: error });
   }
@@ -89,6 +102,27 @@ async function bind(client: KubeClient, { name, namespace, role }: Person, io: I
     if (!isNotFound(error)) throw error;
     throw new UserError(`--namespace ${namespace}: ${textOf(error)}: create it first`, { cause: error });
   }
+}
+
+interface Binding {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** Deletes the bindings that {@link bind} made for a user, in all namespaces. Returns their number. */
+async function unbind(client: KubeClient, user: string, io: Io): Promise<number> {
+  const names = new Set(roles.map((role) => `purlin:${user}:${role}`));
+  let count = 0;
+  for (const resource of ["clusterrolebindings", "rolebindings"]) {
+    const list = await client.raw({ method: "GET", path: `/apis/${group}/v1/${resource}`, signal: io.signal });
+    const { items = [] } = (list ?? {}) as { readonly items?: readonly Binding[] };
+    for (const { metadata } of items.filter((one) => names.has(one.metadata.name))) {
+      const place = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`;
+      const path = `/apis/${group}/v1${place}/${resource}/${metadata.name}`;
+      await client.raw({ method: "DELETE", path, signal: io.signal });
+      count += 1;
+    }
+  }
+  return count;
 }
 
 /** A server that does not evaluate roles, and a user without a role, allow nothing. */

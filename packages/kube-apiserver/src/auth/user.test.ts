@@ -8,7 +8,7 @@ const tokens = [
   staticTokens(new Map([["admin-token", { name: "admin", groups: ["system:masters"] }]])),
   staticTokens(new Map([["robot-token", serviceAccountUser("ns", "robot", "uid-1")]])),
 ];
-const jane = { commonName: "jane", organizations: ["devs", "ops"], fingerprint: "ab01" };
+const jane = { commonName: "jane", organizations: ["devs", "ops"], fingerprint: "ab01", validFrom: 0 };
 const extra = { "authentication.kubernetes.io/credential-id": ["X509SHA256=ab01"] };
 const none: Credentials = { certificate: undefined, authorization: undefined };
 

@@ -53,6 +53,8 @@ export interface CertificateSubject {
   readonly organizations: readonly string[];
   /** SHA-256 of the certificate, in hexadecimal digits. */
   readonly fingerprint: string;
+  /** When it begins to be valid, in milliseconds since 1970. */
+  readonly validFrom: number;
 }
 
 /**
@@ -63,11 +65,16 @@ export type TokenAuthenticator = (token: string, audiences?: readonly string[]) 
 
 /**
  * The user of a request: the holder of a client certificate, else the bearer of a token, else anonymous. Throws 401 for an invalid
- * certificate or token: a client that presents one expects to be authenticated.
+ * or revoked certificate and for an invalid token: a client that presents one expects to be authenticated.
  */
-export function authenticate(credentials: Credentials, tokens: readonly TokenAuthenticator[]): User {
+export function authenticate(
+  credentials: Credentials,
+  tokens: readonly TokenAuthenticator[],
+  isRevoked: (certificate: CertificateSubject) => boolean = () => false,
+): User {
   const { certificate, authorization } = credentials;
   if (certificate !== undefined && certificate !== "rejected" && certificate.commonName !== "") {
+    if (isRevoked(certificate)) throw unauthorized();
     const { commonName, organizations, fingerprint } = certificate;
     const extra = { [credentialId]: [`X509SHA256=${fingerprint}`] };
     return authenticated({ name: commonName, groups: organizations, extra });

@@ -64,6 +64,7 @@ function read(socket: TLSSocket): CertificateSubject | "rejected" | "none" {
     commonName: [subject["CN"] ?? ""].flat().at(-1) ?? "",
     organizations: [subject["O"] ?? []].flat(),
     fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+    validFrom: certificate.validFromDate.getTime(),
   };
 }
 

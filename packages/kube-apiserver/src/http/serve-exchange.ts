@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { Turns } from "@purlin/base";
 import type { BeginAudit } from "../audit/audit.ts";
-import { authenticate, type TokenAuthenticator, type User } from "../auth/user.ts";
+import { authenticate, type CertificateSubject, type TokenAuthenticator, type User } from "../auth/user.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -83,6 +83,8 @@ class EventPump {
 /** The API server as its listener sees it. */
 export interface Front {
   readonly tokens: readonly TokenAuthenticator[];
+  /** Whether a client certificate is refused; undefined: none is. */
+  readonly isRevoked?: (certificate: CertificateSubject) => boolean;
   /** Never rejects: what goes wrong is a Status. */
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   /** Limits what one user may have under way; undefined: nothing does. */
@@ -153,8 +155,8 @@ function auditRefusal({ audit }: Front, request: RefusedRequest, response: Compl
   else void record?.completed(response);
 }
 
-function userOf({ certificate, headers }: Exchange, { tokens }: Front): User {
-  return authenticate({ certificate, authorization: headers["authorization"] }, tokens);
+function userOf({ certificate, headers }: Exchange, { tokens, isRevoked }: Front): User {
+  return authenticate({ certificate, authorization: headers["authorization"] }, tokens, isRevoked);
 }
 
 function splitUrl(url: string): Pick<ApiRequest, "path" | "query"> {

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type AuditOptions, type BeginAudit, createAudit } from "../audit/audit.ts";
 import type { Authorization, Authorizer } from "../auth/authorizer.ts";
+import { createRevocationCheck } from "../auth/revoked-users.ts";
 import type { TokenAuthenticator } from "../auth/user.ts";
 import { type Listener, listen } from "../http/listener.ts";
 import { type InFlightLimits, RequestsInFlight, upgradedConnections } from "../http/requests-in-flight.ts";
@@ -218,6 +219,7 @@ class RunningServer implements ApiServer {
     const { onUnexpected } = this.#options;
     const front: Front = {
       tokens: this.#core.tokens,
+      isRevoked: createRevocationCheck(this.#options.directory),
       handle: this.handle,
       inFlight: this.#inFlight,
       upgraded: this.#upgraded,

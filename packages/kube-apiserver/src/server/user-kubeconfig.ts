@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { issueCertificate, type KeyPair } from "@purlin/certificates";
 import { printYaml } from "@purlin/kube-objects/yaml";
 import { load } from "js-yaml";
+import { revokedBefore } from "../auth/revoked-users.ts";
 import { readPair } from "./serving-certificates.ts";
 
 /** What a kubeconfig contains. */
@@ -52,7 +53,11 @@ export function issueUserKubeconfig(directory: string, { name, groups, namespace
   if (stored.state !== "good") {
     throw new Error(`cannot read pki/ca.pem: ${stored.state === "missing" ? "no such file" : stored.reason}`);
   }
-  const client = issueCertificate(stored.pair, { commonName: name, organizations: groups, usages: ["client"], days });
+  const validFrom = revokedBefore(directory, name);
+  const client = issueCertificate(stored.pair, {
+    ...{ commonName: name, organizations: groups, usages: ["client"], days },
+    ...(validFrom && { validFrom }),
+  });
   return kubeconfigText({ server: serverOf(directory), authority: stored.pair, client, user: name, namespace });
 }
 
