@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects with as many owners as a request allows, by a user whose right to block their deletion is checked for each.
+// Objects with as many owners as a request allows: the right to block their deletion is checked for each, and garbage collection looks
+// for each.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { send } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
@@ -28,7 +30,7 @@ function owners(count: number, kindOf: (index: number) => string): JsonObject[] 
   }));
 }
 
-const kinds = 200;
+const kinds = 400;
 
 async function grant(name: string, rules: readonly JsonObject[]): Promise<void> {
   const group = "rbac.authorization.k8s.io";
@@ -42,9 +44,11 @@ async function grant(name: string, rules: readonly JsonObject[]): Promise<void> 
 }
 
 before(async () => {
-  for (let index = 0; index < kinds; index++) {
-    await define(server.target, `Owner${index}`, definition(`Owner${index}`, {}));
-  }
+  await Promise.all(
+    Array.from({ length: kinds }, (_, index) =>
+      define(server.target, `Owner${index}`, definition(`Owner${index}`, {})),
+    ),
+  );
   const others = Array.from({ length: 50 }, (_, index) => ({
     apiGroups: [`g${index}`],
     resources: ["r"],
@@ -68,3 +72,34 @@ for (const [what, kindOf] of Object.entries({
     assert.equal(code, 201, text.slice(0, 300));
   });
 }
+
+/** Waits while garbage collection runs; the test has a time limit. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(50);
+}
+
+interface Owned {
+  readonly metadata: { readonly uid: string; readonly ownerReferences?: readonly unknown[] };
+}
+
+const read = async (name: string): Promise<Owned> =>
+  (await sendJson(server.target, ["GET", `${configMaps}/${name}`])).body as object as Owned;
+
+test("15,000 owners that do not exist", { timeout: 60_000 }, async () => {
+  await server.during("absent", async () => {
+    const ownerReferences = owners(15_000, () => `Owner${kinds - 1}`);
+    await created(configMaps, { metadata: { name: "orphan", ownerReferences } });
+    await until(async () => (await sendJson(server.target, ["GET", `${configMaps}/orphan`])).code === 404);
+  });
+});
+
+test("15,000 owners of which one exists", { timeout: 60_000 }, async () => {
+  await created(configMaps, { metadata: { name: "owner" } });
+  await server.during("one exists", async () => {
+    const { uid } = (await read("owner")).metadata;
+    const own = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid };
+    const ownerReferences = [...owners(14_999, () => `Owner${kinds - 1}`), own];
+    await created(configMaps, { metadata: { name: "owned", ownerReferences } });
+    await until(async () => (await read("owned")).metadata.ownerReferences?.length === 1);
+  });
+});

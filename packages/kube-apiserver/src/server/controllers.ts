@@ -6,7 +6,7 @@ import { type LabelSelectorObject, matchesLabels, readingLabelSelector } from "@
 import { type OwnedObject, ownedObject } from "../gc/decide.ts";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import { type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
+import { type ApiGroup, type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { ApiServices } from "./api-services.ts";
 import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";
@@ -203,12 +203,22 @@ async function apply(client: InternalClient, { name, rules }: CollectedRules): P
 /** The type of a kind; of another version of it when its own is not served. */
 function typeOfKind(catalog: Catalog, apiVersion: string, kind: string): ResourceType | undefined {
   const { group, version } = parseApiVersion(apiVersion);
-  const versions = catalog.group(group)?.versions ?? [];
-  const own = versions.find((candidate) => candidate.version === version);
-  return [...(own === undefined ? [] : [own]), ...versions]
-    .flatMap(({ resources }) => resources)
-    .find((type) => type.kind === kind && type.verbs.includes("delete"));
+  const served = catalog.group(group);
+  if (served === undefined) return undefined;
+  const types = deletableTypes(served);
+  return types.get(`${version}/${kind}`) ?? types.get(kind);
 }
+
+/** The types of a group by version and kind, and by kind alone: an object may have thousands of owners, and a group a thousand kinds. */
+const deletableTypes = memoize(({ versions }: ApiGroup): ReadonlyMap<string, ResourceType> => {
+  const types = versions.flatMap(({ resources }) => resources).filter(({ verbs }) => verbs.includes("delete"));
+  // The first of several counts.
+  const last = types.toReversed();
+  return new Map([
+    ...last.map((type) => [type.kind, type] as const),
+    ...last.map((type) => [`${type.version}/${type.kind}`, type] as const),
+  ]);
+});
 
 /** Garbage collection as a client of the server: each change says which object it means. */
 function garbageActions(client: InternalClient, catalog: () => Catalog): GarbageActions {
@@ -235,7 +245,8 @@ function garbageActions(client: InternalClient, catalog: () => Catalog): Garbage
       }
     },
     dropOwners: (object, uids) => {
-      const kept = object.owners.filter(({ uid }) => !uids.includes(uid));
+      const dropped = new Set(uids);
+      const kept = object.owners.filter(({ uid }) => !dropped.has(uid));
       return patch(object, { ownerReferences: kept.length === 0 ? null : kept });
     },
     dropFinalizer: (object, finalizer) => {
