@@ -103,7 +103,10 @@ async function checkExport(purlin: Purlin, cwd: string): Promise<void> {
   writeFileSync(join(folder, "functions.yaml"), functions.replace(source, join(cwd, "platform/src/changed.ts")));
   const fails = await purlin("test", "tests/shop");
   assert.equal(fails.exitCode, 1, fails.stdout + fails.stderr);
-  assert.match(fails.stdout, /resource\.settings\.data\.replicas: expected "3", got "4" \(set by step "scale"\)/);
+  assert.match(
+    fails.stdout,
+    /desired\.resources\.settings\.data\.replicas: expected "3", got "4" \(set by step "scale"\)/,
+  );
 }
 
 async function checkDiff(purlin: Purlin): Promise<void> {
@@ -165,12 +168,10 @@ async function stopInDebugger(cwd: string): Promise<void> {
     .findIndex((text) => text.includes("replicas["));
   await inspector.call("Debugger.setBreakpointByUrl", { lineNumber: line, urlRegex: ".*/src/scale\\.ts$" });
   await inspector.call("Runtime.runIfWaitingForDebugger");
+  assert.equal(await requestIn(inspector), "blog", "it stops when the request arrives");
+  await inspector.call("Debugger.resume");
   const frame = await stopIn(inspector, "/src/scale.ts");
-  const { result } = await inspector.call("Debugger.evaluateOnCallFrame", {
-    callFrameId: frame,
-    expression: 'app.getString("spec.image")',
-  });
-  assert.equal((result as { readonly value: string }).value, "shop:v1");
+  assert.equal(await valueAt(inspector, frame, 'app.getString("spec.image")'), "shop:v1");
   await inspector.call("Debugger.disable");
   assert.equal(await replay, 0);
 }
@@ -185,14 +186,31 @@ async function printed(io: TestIo, pattern: RegExp): Promise<string> {
 
 async function stopIn(inspector: Inspector, file: string): Promise<string> {
   for (;;) {
-    const { callFrames } = (await inspector.next("Debugger.paused")) as {
-      readonly callFrames: readonly {
-        readonly callFrameId: string;
-        readonly location: { readonly scriptId: string };
-      }[];
-    };
-    const [frame] = callFrames;
-    if (inspector.scripts.get(frame?.location.scriptId ?? "")?.endsWith(file)) return frame?.callFrameId ?? "";
+    const { frame, scriptId } = await paused(inspector);
+    if (inspector.scripts.get(scriptId)?.endsWith(file)) return frame;
     await inspector.call("Debugger.resume");
   }
+}
+
+/** Continues until it stops with a request; resolves to the name of its composite resource. */
+async function requestIn(inspector: Inspector): Promise<unknown> {
+  for (;;) {
+    const { frame } = await paused(inspector);
+    const isRequest = await valueAt(inspector, frame, "typeof req === 'object'");
+    if (isRequest) return valueAt(inspector, frame, "req.observed.composite.resource.value.metadata.name");
+    await inspector.call("Debugger.resume");
+  }
+}
+
+async function paused(inspector: Inspector): Promise<{ readonly frame: string; readonly scriptId: string }> {
+  const { callFrames } = (await inspector.next("Debugger.paused")) as {
+    readonly callFrames: readonly { readonly callFrameId: string; readonly location: { readonly scriptId: string } }[];
+  };
+  const [frame] = callFrames;
+  return { frame: frame?.callFrameId ?? "", scriptId: frame?.location.scriptId ?? "" };
+}
+
+async function valueAt(inspector: Inspector, callFrameId: string, expression: string): Promise<unknown> {
+  const { result } = await inspector.call("Debugger.evaluateOnCallFrame", { callFrameId, expression });
+  return (result as { readonly value: unknown }).value;
 }

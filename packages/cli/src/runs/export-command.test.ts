@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { objectAt } from "@purlin/kube-objects/object";
 import type { Run } from "@purlin/run-store";
 import { recordedRun, recordedStep } from "../../test/recorded-runs.ts";
 import { exportedFiles } from "./export-command.ts";
@@ -24,6 +25,7 @@ function documentOf<T = JsonObject>(files: Readonly<Record<string, readonly Json
 const caseOf = (run: Run, definitions?: readonly JsonObject[]): Case =>
   documentOf<Case>(exported(run, definitions), testFile);
 const expectOf = (run: Run): JsonObject => caseOf(run).spec.cases[0].expect;
+const desiredOf = (expect: JsonObject): JsonObject => objectAt(expect, ["desired", "resources"]);
 const desiring = (resources: object, composite?: object): object => ({
   desired: { resources, ...(composite && { composite: { resource: composite } }) },
 });
@@ -43,7 +45,12 @@ test("a run without its surroundings is a case with the composite resource and t
     metadata: { name: "shop-01abcdef", annotations: { "purlin.dev/run": "01ABCDEFGH" } },
     spec: {
       inputs: { xr: "fixtures/xr.yaml", functions: "functions.yaml" },
-      cases: [{ name: "as recorded", expect: { resources: { only: [] }, conditions: [] } }],
+      cases: [
+        {
+          name: "as recorded",
+          expect: { resources: { only: [] }, desired: { composite: {}, resources: {} }, conditions: [] },
+        },
+      ],
     },
   });
 });
@@ -137,9 +144,8 @@ test("the desired state of the last step that answered is what is expected", () 
     { type: "Responsive", status: "True", reason: "R" },
   ] as unknown as Run["conditions"];
   assert.deepEqual(expectOf(recordedRun({ steps, conditions })), {
-    xr: { status: { url: "u" } },
     resources: { only: ["db", "web"] },
-    resource: { db: pod("d"), web: pod("w") },
+    desired: { composite: { status: { url: "u" }, spec: {} }, resources: { db: pod("d"), web: pod("w") } },
     conditions: [{ type: "Ready", status: "False", reason: "Creating" }],
   });
 });
@@ -168,13 +174,19 @@ test("each hidden value has one name in all fixtures, and is listed once", () =>
   assert.deepEqual(files["fixtures/redacted.yaml"], [{ "redacted-1": mark, "redacted-2": "**REDACTED**" }]);
   const { spec } = documentOf<Case>(files, testFile);
   assert.equal(spec.inputs["secrets"], "fixtures/redacted.yaml");
-  assert.deepEqual((spec.cases[0].expect["resource"] as JsonObject)["web"], {
+  assert.deepEqual(desiredOf(spec.cases[0].expect)["web"], { ...pod("w"), spec: { token: "redacted-1" } });
+});
+
+test("keys of desired resources that look like operators are keys", () => {
+  const schema = { ...pod("w"), spec: { schema: { $ref: "#/x" }, list: [{ $any: true }] } };
+  const run = recordedRun({ steps: [recordedStep("a", { response: desiring({ web: { resource: schema } }) })] });
+  assert.deepEqual(desiredOf(expectOf(run))["web"], {
     ...pod("w"),
-    spec: { token: "redacted-1" },
+    spec: { schema: { $$ref: "#/x" }, list: [{ $$any: true }] },
   });
 });
 
-test("Secrets are as an API server stores them; of hidden values any will do", () => {
+test("observed Secrets are as an API server stores them; of hidden values in desired ones any will do", () => {
   const secret = (more: object): JsonObject => ({ apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, ...more });
   const hidden = { data: { a: "**REDACTED**", b: "Yg==" }, stringData: { c: "text" } };
   const request = { observed: { resources: { s: { resource: secret(hidden) } } } };
@@ -183,8 +195,10 @@ test("Secrets are as an API server stores them; of hidden values any will do", (
   });
   const { data } = documentOf(exported(run), "fixtures/observed/s.yaml");
   assert.deepEqual(data, { a: btoa("redacted-1"), b: "Yg==", c: btoa("text") });
-  const { resource } = expectOf(run) as { readonly resource: { readonly s: JsonObject } };
-  assert.deepEqual(resource.s, secret({ data: { a: { $any: true }, b: "Yg==", c: btoa("text") } }));
+  assert.deepEqual(
+    desiredOf(expectOf(run))["s"],
+    secret({ data: { a: { $any: true }, b: "Yg==" }, stringData: { c: "text" } }),
+  );
 });
 
 test("a run of an Operation is a case of its own kind: outputs of steps, nothing observed", () => {
@@ -195,7 +209,12 @@ test("a run of an Operation is a case of its own kind: outputs of steps, nothing
   assert.deepEqual(Object.keys(files), ["fixtures/operation.yaml", "functions.yaml", testFile]);
   const { kind, spec } = documentOf<Case>(files, testFile);
   assert.deepEqual([kind, spec.inputs["operation"]], ["OperationTest", "fixtures/operation.yaml"]);
-  assert.deepEqual(spec.cases[0].expect, { resources: { only: [] }, outputs: { a: { n: 1 } }, conditions: [] });
+  assert.deepEqual(spec.cases[0].expect, {
+    resources: { only: [] },
+    desired: { resources: {} },
+    outputs: { a: { n: 1 } },
+    conditions: [],
+  });
   const failed = expectOf(recordedRun({ xr, steps, outcome: "failed", error: "e" }));
   assert.deepEqual(failed, { fatal: "e" }, "its conditions were not written yet");
 });

@@ -6,7 +6,7 @@ import { developmentAnnotations } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-store";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { makeFolder, replaceFile } from "../files/write-files.ts";
@@ -15,6 +15,7 @@ import type { Io } from "../io.ts";
 import { isOperation } from "../operation/operation-state.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
+import { literal } from "../test-command/match.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";
 
@@ -142,29 +143,32 @@ function caseOf(run: Run, inputs: JsonObject, replace: (value: JsonValue) => Jso
     apiVersion: "test.purlin.dev/v1alpha1",
     kind: isOperation(run.xr) ? "OperationTest" : "CompositionTest",
     metadata: { name: caseName(run), annotations: { "purlin.dev/run": run.id } },
-    spec: { inputs, cases: [{ name: "as recorded", expect: withStored(replace(expect) as JsonObject) }] },
+    spec: { inputs, cases: [{ name: "as recorded", expect: withHidden(replace(expect) as JsonObject) }] },
   };
 }
 
-/** Expected Secrets are those that an API server would return. Values that were hidden may be any. */
-function withStored(expect: JsonObject): JsonObject {
-  const { resource } = expect;
-  const stored = membersOf(resource).map(([name, object]) => [
+/** Values of Secrets that were hidden may be any. */
+function withHidden(expect: JsonObject): JsonObject {
+  const { desired, ...rest } = expect;
+  if (desired === undefined) return expect;
+  const resources = membersOf(objectAt(expect, ["desired", "resources"])).map(([name, object]) => [
     name,
-    isJsonObject(object) ? expectedSecret(object) : object,
+    isJsonObject(object) && isSecret(object) ? expectedSecret(object) : object,
   ]);
-  return stored.length === 0 ? expect : { ...expect, resource: Object.fromEntries(stored) as JsonObject };
+  const all = { ...(desired as JsonObject), resources: Object.fromEntries(resources) as JsonObject };
+  return { ...rest, desired: all };
 }
 
-function expectedSecret(object: JsonObject): JsonObject {
-  const stored = asStored(object);
-  if (stored === object) return object;
-  const hidden = new Set(
-    [...membersOf(object["data"]), ...membersOf(object["stringData"])].filter(isHidden).map(([key]) => key),
-  );
-  const data = membersOf(stored["data"]).map(([key, value]) => [key, hidden.has(key) ? { $any: true } : value]);
-  return { ...stored, data: Object.fromEntries(data) as JsonObject };
+function expectedSecret(secret: JsonObject): JsonObject {
+  const values = (field: string): JsonObject => {
+    if (secret[field] === undefined) return {};
+    const shown = membersOf(secret[field]).map((one) => [one[0], isHidden(one) ? { $any: true } : one[1]]);
+    return { [field]: Object.fromEntries(shown) as JsonObject };
+  };
+  return { ...secret, ...values("data"), ...values("stringData") };
 }
+
+const isSecret = ({ apiVersion, kind }: JsonObject): boolean => apiVersion === "v1" && kind === "Secret";
 
 const isHidden = ([, value]: readonly [string, JsonValue]): boolean => /^redacted-\d+$/.test(String(value));
 
@@ -255,18 +259,16 @@ function requiredOf({ steps }: Run): readonly (readonly [string, readonly JsonOb
   return [...found];
 }
 
-/** What the pipeline wants in the end: the status of the composite resource, and every field of the composed resources. */
+/** What the pipeline wants in the end, exactly: also a field that a function adds later is a difference. */
 function desiredOf(run: Run): JsonObject {
   const last = run.steps.findLast((step) => lastCall(step)?.response !== undefined);
   const desired = desiredObjects(last && lastCall(last)?.response?.desired);
   const names = [...desired.keys()].filter((name) => name !== compositeName).sort();
-  const { status } = (isOperation(run.xr) ? undefined : desired.get(compositeName)) ?? {};
+  const composite = isOperation(run.xr) ? undefined : plain(desired.get(compositeName) ?? {});
+  const resources = Object.fromEntries(names.map((name) => [name, literal(plain(desired.get(name) ?? {}))]));
   return {
-    ...(status !== undefined && { xr: { status } }),
     resources: { only: names },
-    ...(names.length > 0 && {
-      resource: Object.fromEntries(names.map((name) => [name, plain(desired.get(name) ?? {})])),
-    }),
+    desired: { ...(composite !== undefined && { composite: literal(composite) }), resources },
   };
 }
 
@@ -282,7 +284,7 @@ function outputsOf(run: Run): JsonObject {
 
 /** A Secret as an API server stores it: text is in `data`, and replaced values are base64 as those before them were. */
 function asStored(object: JsonObject): JsonObject {
-  if (object["apiVersion"] !== "v1" || object["kind"] !== "Secret") return object;
+  if (!isSecret(object)) return object;
   const { stringData, data, ...rest } = object;
   const base64 = (text: JsonValue): JsonValue => Buffer.from(String(text)).toString("base64");
   const encoded = membersOf(data).map(([key, value]) => [key, isHidden([key, value]) ? base64(value) : value]);

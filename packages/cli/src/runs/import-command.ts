@@ -46,7 +46,7 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
   refuseProblem(store);
   if (output !== "text")
     return printData({ apiVersion: "cli.purlin.dev/v1", kind: "ImportReport", recorded: count }, output, io);
-  io.stdout.write(`${count} runs recorded\n`);
+  io.stdout.write(`${count} ${count === 1 ? "run" : "runs"} recorded\n`);
 }
 
 /** The lines of a text that are not blank, with their numbers. Not all at once: a file may have nothing but line breaks. */

@@ -195,12 +195,16 @@ test("a store that is full fails runs import, and ends runs listen", async () =>
   const listening = run(["runs", "listen", "--socket", "inspector.sock", "--recorder-dir", "runs"], io);
   while (!io.stdout.text.includes("listening")) await new Promise((resolve) => setTimeout(resolve, 10));
   const sink = createInspectorSink(join(folder.path, "inspector.sock"), { timeoutMs: 10_000 });
-  for (const trace of ["one", "two"]) {
-    await sink.request({ meta: metaOf(trace, 0), target, request: requestOf(trace) });
-    await sink.response({ meta: metaOf(trace, 0), target, response: responseOf(trace) });
-  }
-  sink.close();
+  const send = async (): Promise<void> => {
+    for (const trace of ["one", "two"]) {
+      await sink.request({ meta: metaOf(trace, 0), target, request: requestOf(trace) });
+      await sink.response({ meta: metaOf(trace, 0), target, response: responseOf(trace) });
+    }
+  };
+  // The command ends at the first run that it cannot store, maybe before it has answered all messages.
+  void send().catch(() => {});
   assert.equal(await listening, 1);
+  sink.close();
   assert.match(io.stderr.text, text);
 });
 
@@ -220,7 +224,7 @@ test("runs import records a file of messages, and names the line that is not one
   const purlin = (...argv: readonly string[]) =>
     runInProcess([...argv, "--recorder-dir", "runs"], { cwd: folder.path });
   const good = await purlin("runs", "import", "good.jsonl");
-  assert.deepEqual([good.exitCode, good.stdout], [0, "1 runs recorded\n"]);
+  assert.deepEqual([good.exitCode, good.stdout], [0, "1 run recorded\n"]);
   assert.match((await purlin("runs", "show", "App/shop")).stdout, /data\.text: "hello"/);
   const asData = await purlin("runs", "import", "good.jsonl", "-o", "json");
   const report = { apiVersion: "cli.purlin.dev/v1", kind: "ImportReport", recorded: 1 };
@@ -295,7 +299,7 @@ test("an imported run with a path as its name is exported into the folder only, 
     .replaceAll('"shop"', '"../../../evil"');
   writeFileSync(join(cwd, "hostile.jsonl"), text);
   const imported = await purlin("runs", "import", "hostile.jsonl");
-  assert.deepEqual([imported.exitCode, imported.stdout], [0, "1 runs recorded\n"], imported.stderr);
+  assert.deepEqual([imported.exitCode, imported.stdout], [0, "1 run recorded\n"], imported.stderr);
   const { items } = JSON.parse((await purlin("runs", "ls", "-o", "json")).stdout) as { items: { id: string }[] };
   const exported = await purlin("runs", "export", items[0]?.id ?? "", "-o", "out/of/case");
   assert.equal(exported.exitCode, 0, exported.stderr);

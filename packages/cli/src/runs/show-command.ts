@@ -85,7 +85,7 @@ function runText(found: Run, steps: readonly RunStepMessages[], style: Style): s
   const { xr, outcome, repeats } = found;
   const place = xr.namespace === undefined ? "" : ` in namespace ${xr.namespace}`;
   const facts = [
-    `  outcome   ${outcome}${repeats > 0 ? `, ${repeats} equal runs since, the last at ${found.last}` : ""}`,
+    `  outcome   ${outcome}${repeats > 0 ? `, ${repeats} equal ${repeats === 1 ? "run" : "runs"} since, the last at ${found.last}` : ""}`,
     `  began     ${found.began}, took ${Math.round(found.durationMs)}ms, cause: ${found.cause}`,
     `  revision  ${found.compositionRevision || "-"} of Composition ${found.composition || "-"}`,
     ...(found.error === undefined ? [] : [`  error     ${found.error}`]),
@@ -207,7 +207,7 @@ export function changeTexts(changes: Difference["changes"]): string[] {
   const isOwnership = ({ path }: FieldChange): boolean => path.startsWith(ownership);
   const owned = changes.filter(isOwnership).length;
   const texts = changes.filter((change) => !isOwnership(change)).map(changeText);
-  return owned === 0 ? texts : [...texts, `~ ${ownership} (${owned} fields, see -o json)`];
+  return owned === 0 ? texts : [...texts, `~ ${ownership} (${owned} ${owned === 1 ? "field" : "fields"}, see -o json)`];
 }
 
 function differing(before: ReadonlyMap<string, JsonValue>, after: ReadonlyMap<string, JsonValue>): Difference[] {

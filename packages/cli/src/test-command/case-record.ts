@@ -32,6 +32,8 @@ export interface CompositeRecord {
   ttl: string | undefined;
   /** The desired resources of the last step, by name. */
   desired: JsonObject;
+  /** The desired composite resource of the last step; empty if no step has one. */
+  desiredComposite: JsonObject;
   /** Which step last changed each desired resource. */
   readonly steps: Map<string, string>;
   /** Names of composed resources that were deleted. */
@@ -47,6 +49,7 @@ const emptyRecord = (): CompositeRecord => ({
   context: {},
   ttl: undefined,
   desired: {},
+  desiredComposite: {},
   steps: new Map(),
   deleted: [],
   writes: 0,
@@ -129,6 +132,7 @@ function keep(record: CompositeRecord, step: string, { response, before }: StepR
     record.results.push(namedResult(result, step));
   if (isJsonObject(context)) record.context = context;
   record.desired = resourcesOf(response);
+  record.desiredComposite = objectAt(response, ["desired", "composite", "resource"]);
   if (isJsonObject(requirements)) Object.assign(record.requirements, requirementsOf(requirements));
   const ttl = isJsonObject(meta) ? meta["ttl"] : undefined;
   if (typeof ttl === "string" && (record.ttl === undefined || seconds(ttl) < seconds(record.ttl))) record.ttl = ttl;

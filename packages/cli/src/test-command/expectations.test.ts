@@ -136,6 +136,38 @@ test("resource: a part of an object, or its absence, with the step that set it",
   ]);
 });
 
+test("desired: exactly the resources and fields that functions return, with the step that set them", async () => {
+  const web = { kind: "Pod", spec: { replicas: 2, ports: [80, 81] } };
+  const record = {
+    desired: { web: { resource: web, ready: "READY_TRUE" } },
+    desiredComposite: { status: { url: "u" } },
+    steps: new Map([["web", "compose"]]),
+  };
+  const given = { record };
+  const desired = { composite: { status: { url: "u" } }, resources: { web } };
+  assert.deepEqual(await lines({ desired }, given), []);
+  assert.deepEqual(await lines({ desired: { resources: { web: { ...web, spec: { $any: true } } } } }, given), []);
+  assert.deepEqual(await lines({ desired: { composite: {} } }, given), [
+    'desired.composite.status: expected nothing, got {"url":"u"}',
+  ]);
+  assert.deepEqual(await lines({ desired: { resources: { web: { kind: "Pod", spec: { ports: [80] } } } } }, given), [
+    'desired.resources.web.spec.ports[1]: expected nothing, got 81 (set by step "compose")',
+    'desired.resources.web.spec.replicas: expected nothing, got 2 (set by step "compose")',
+  ]);
+  assert.deepEqual(await lines({ desired: { resources: { db: {} } } }, given), [
+    "desired.resources.db: no step wants this resource",
+    'desired.resources.web: expected none, got Pod (set by step "compose")',
+  ]);
+  const secret = { apiVersion: "v1", kind: "Secret", stringData: { password: "hunter2" } };
+  assert.deepEqual(
+    await lines(
+      { desired: { resources: { key: { apiVersion: "v1", kind: "Secret" } } } },
+      { record: { desired: { key: { resource: secret } } } },
+    ),
+    ["desired.resources.key.stringData: another value (sensitive)"],
+  );
+});
+
 test("resource: values of Secrets are not printed", async () => {
   const resources = { key: composed("Secret", "key", { data: { password: "aHVudGVyMg==" }, type: "Opaque" }) };
   assert.deepEqual(await lines({ resource: { key: { data: { password: "b3RoZXI=" }, type: "x" } } }, { resources }), [

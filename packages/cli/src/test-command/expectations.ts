@@ -8,12 +8,21 @@ import {
   jsonEqual,
   printJson,
 } from "@purlin/kube-objects/json";
-import { annotationOf, conditionsOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { annotationOf, conditionsOf, type KubeObject, keyOf, objectAt, textAt } from "@purlin/kube-objects/object";
 import { closestName } from "@purlin/kube-objects/schema";
 import type { Session } from "@purlin/preview";
 import { printYaml } from "../files/yaml-file.ts";
 import { appliedResources, type CaseRecord, type CompositeRecord, outputsOf, withoutTimes } from "./case-record.ts";
-import { contains, judgeExpression, type Mismatch, matchesInTime, mismatch, mismatches, place } from "./match.ts";
+import {
+  contains,
+  exactMismatches,
+  judgeExpression,
+  type Mismatch,
+  matchesInTime,
+  mismatch,
+  mismatches,
+  place,
+} from "./match.ts";
 import type { TestCase } from "./test-file.ts";
 import { failedAssertions } from "./xprin-assertions.ts";
 
@@ -130,6 +139,7 @@ const expectations: Readonly<Record<string, Expectation>> = {
   resources: (expected, state) => resourceSet(expected, state),
   resource: (expected, state) =>
     Object.entries(asObject(expected)).flatMap(([name, match]) => oneResource(name, match as JsonValue, state)),
+  desired: desiredMismatches,
   /** The assertions of a suite of xprin; files of ours cannot have this key. */
   xprin: async (expected, { xr, resources, test }, { readFile }) =>
     about(
@@ -211,12 +221,37 @@ function oneResource(
   if (match === "absent") return object === undefined ? [] : [mismatch(at, `expected none, got ${object.kind}`)];
   const adjective = operation === undefined ? "composed" : "applied";
   if (object === undefined) return [mismatch(at, missingText(name, [...resources.keys()].toSorted(), adjective))];
-  const step = record.steps.get(name);
+  return mismatches(match, json(object), at).map((one) => blamed(one, object, record.steps.get(name)));
+}
+
+/** A difference with the step that set the resource, and without values of Secrets. */
+function blamed(one: Mismatch, object: Pick<KubeObject, "apiVersion" | "kind">, step: string | undefined): Mismatch {
   const blame = step === undefined ? "" : ` (set by step "${step}")`;
-  return mismatches(match, json(object), at).map((one) => ({
-    ...one,
-    text: `${withoutSecret(one.text, object)}${blame}`,
-  }));
+  return { ...one, text: `${withoutSecret(one.text, object)}${blame}` };
+}
+
+/** What functions want: exactly these resources with exactly these fields, before the API server sets defaults. */
+function desiredMismatches(expected: JsonValue, { record }: CaseState): Mismatch[] {
+  const { composite, resources } = asObject(expected);
+  const found: Mismatch[] = [];
+  if (composite !== undefined)
+    found.push(...exactMismatches(composite, record.desiredComposite, place("desired", "composite")));
+  if (resources === undefined) return found;
+  const wanted = asObject(resources);
+  for (const name of new Set([...Object.keys(wanted), ...Object.keys(record.desired)])) {
+    const object = objectAt(record.desired, [name, "resource"]);
+    const lines = desiredResource(name, wanted[name], Object.hasOwn(record.desired, name) ? object : undefined);
+    found.push(...lines.map((one) => blamed(one, object as KubeObject, record.steps.get(name))));
+  }
+  return found;
+}
+
+function desiredResource(name: string, expected: JsonValue | undefined, actual: JsonObject | undefined): Mismatch[] {
+  const at = place("desired", "resources", name);
+  if (expected === undefined)
+    return [{ ...mismatch(at, `expected none, got ${textAt(actual ?? {}, ["kind"])}`), at: at.at.slice(0, 2) }];
+  if (actual === undefined) return [mismatch(at, "no step wants this resource")];
+  return exactMismatches(expected, actual, at);
 }
 
 function missingText(name: string, names: readonly string[], adjective = "composed"): string {
@@ -229,8 +264,8 @@ const isSecret = ({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">)
   apiVersion === "v1" && kind === "Secret";
 
 /** The values of Secrets are not printed. */
-function withoutSecret(line: string, object: KubeObject): string {
-  const [, path] = /^(resource\..+?\.(?:data|stringData)\S*): /.exec(line) ?? [];
+function withoutSecret(line: string, object: Pick<KubeObject, "apiVersion" | "kind">): string {
+  const [, path] = /^((?:resource|desired\.resources)\..+?\.(?:data|stringData)\S*): /.exec(line) ?? [];
   return isSecret(object) && path !== undefined ? `${path}: another value (sensitive)` : line;
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import { contains, judgeExpression, matchesInTime, mismatches, place } from "./match.ts";
+import { contains, exactMismatches, judgeExpression, literal, matchesInTime, mismatches, place } from "./match.ts";
 
 const lines = (expected: JsonValue, actual: JsonValue): string[] =>
   mismatches(expected, actual, place("x")).map(({ text }) => text);
@@ -114,6 +114,23 @@ test("items are matched by the first key that all expected items have and that i
   assert.deepEqual(lines([{ name: { $regex: "b" } }], ports), [
     'x[0].name: expected a string that matches "b", got "a"',
   ]);
+});
+
+test("a literal expects an equal value, also one with keys that look like operators", () => {
+  const value = { schema: { $ref: "#/a" }, list: [{ $any: true }], $$: 1 };
+  const at = place("v");
+  assert.deepEqual(exactMismatches(literal(value), value, at), []);
+  assert.deepEqual(mismatches(literal(value), value, at), []);
+  assert.deepEqual(
+    exactMismatches(literal(value), { ...value, list: [{ $any: false }], more: 1 }, at).map(({ text, at }) => [
+      text,
+      at,
+    ]),
+    [
+      ["v.list[0].$any: expected true, got false", ["v", "list", 0, "$$any"]],
+      ["v.more: expected nothing, got 1", ["v"]],
+    ],
+  );
 });
 
 test("existence: $exists, $absent and $any see null as a value", () => {

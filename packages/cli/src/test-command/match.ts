@@ -76,11 +76,49 @@ export function mismatches(expected: JsonValue, actual: JsonValue | undefined, p
     : [mismatch(path, `expected ${shown(expected)}, got ${shown(actual)}`)];
 }
 
+/** The differences of a value from a whole one: members and items that are not expected are differences too. Operators stand for values. */
+export function exactMismatches(expected: JsonValue, actual: JsonValue | undefined, path: Place): Mismatch[] {
+  if (operatorOf(expected) !== undefined) return mismatches(expected, actual, path);
+  if (isJsonObject(expected) && actual !== undefined && isJsonObject(actual)) {
+    const wanted = Object.entries(expected).map(([key, value]) => ({ key, name: unescaped(key), value }));
+    const names = new Set(wanted.map(({ name }) => name));
+    const more = Object.keys(actual).filter((name) => !names.has(name));
+    return [
+      ...wanted.flatMap(({ key, name, value }) => exactMismatches(value, actual[name], member(path, key, name))),
+      ...more.map((name) => unexpected(member(path, name, name), actual[name], path)),
+    ];
+  }
+  if (isJsonArray(expected) && isJsonArray(actual)) {
+    const place = (index: number): Place => item(path, index, `${index}`);
+    return [
+      ...expected.flatMap((one, index) => exactMismatches(one, actual[index], place(index))),
+      ...actual.slice(expected.length).map((one, at) => unexpected(place(expected.length + at), one, path)),
+    ];
+  }
+  return mismatches(expected, actual, path);
+}
+
+/** What is not expected has no place in the file: the line is about what it is in. */
+function unexpected({ shown: path }: Place, actual: JsonValue | undefined, { at }: Place): Mismatch {
+  return { text: `${path}: expected nothing, got ${shown(actual)}`, at };
+}
+
+const unescaped = (key: string): string => (key.startsWith("$$") ? key.slice(1) : key);
+
+/** A value as an expectation that only an equal one meets: keys that begin with `$` are not operators. */
+export function literal(value: JsonValue): JsonValue {
+  if (isJsonArray(value)) return value.map(literal);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key.startsWith("$") ? `$${key}` : key, literal(one)]),
+  );
+}
+
 function inObject(expected: JsonObject, actual: JsonValue | undefined, path: Place): Mismatch[] {
   if (actual === undefined || !isJsonObject(actual))
     return [mismatch(path, `expected an object, got ${shown(actual)}`)];
   return Object.entries(expected).flatMap(([key, value]) => {
-    const name = key.startsWith("$$") ? key.slice(1) : key;
+    const name = unescaped(key);
     return mismatches(value, actual[name], member(path, key, name));
   });
 }

@@ -89,6 +89,17 @@ const resourceExpectations = (adjective: string): Fields => ({
     additionalProperties: match("Fields of the resource, or absent."),
     description: `The ${adjective} resources by name.`,
   },
+  desired: closed(
+    {
+      composite: match("The composite resource that functions want, with exactly these fields."),
+      resources: {
+        type: "object",
+        additionalProperties: match("The resource that functions want, with exactly these fields."),
+        description: "All resources that functions want, by name.",
+      },
+    },
+    "What functions want, exactly, before the API server sets defaults.",
+  ),
 });
 
 /** What can be expected after a reconcile. */

@@ -3,9 +3,11 @@
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { FunctionHandler } from "@purlin/function-sdk";
 import type { WorkerMessage } from "../spawn/supervision.ts";
 import { describeLoadError, findHandler, relativeTo } from "./function-module.ts";
 
+const isDebugged = process.execArgv.some((flag) => flag.startsWith("--inspect-brk"));
 const [file = "", ...flags] = process.argv.slice(2);
 
 // A file that serves by itself reads its flags from where it expects them.
@@ -40,7 +42,7 @@ async function run(): Promise<void> {
     // biome-ignore lint/style/noProcessEnv: a program of its own, which takes the environment variables of functions
     const { options } = parseFlags({ argv: flags, env: process.env });
     const log = newLogger({ debug: true, write: options.debug === true ? writeLine : writeLineForAuthors });
-    const running = await start(handler, { ...options, log });
+    const running = await start(isDebugged ? stopping(handler) : handler, { ...options, log });
     process.once("SIGTERM", () => {
       running.stop().then(
         () => process.exit(0),
@@ -51,6 +53,15 @@ async function run(): Promise<void> {
   } catch (error) {
     await fail(error instanceof Error ? error.message : String(error), { setup: true });
   }
+}
+
+/** Stops a debugger at each request; the next step into a call leads to the function. */
+function stopping(handler: FunctionHandler): FunctionHandler {
+  return (req, ctx) => {
+    // biome-ignore lint/suspicious/noDebugger: stopping here is the effect of the flag
+    debugger;
+    return typeof handler === "function" ? handler(req, ctx) : handler.runFunction(req, ctx);
+  };
 }
 
 function writeLine(line: string): void {
