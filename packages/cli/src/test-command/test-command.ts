@@ -53,14 +53,22 @@ async function watchTests(paths: readonly string[], options: TestOptions, io: Io
       },
       (key) => prompt.type(key),
     );
+  const written = new Set<string>();
+  const onWritten = (file: string): void => void written.add(resolve(io.cwd, file));
   return await runOnSaves(paths, watching, {
     async run() {
-      await testOnce(paths, { ...chosen.take(), passWithNoTests: true }, watching);
+      written.clear();
+      await testOnce(paths, { ...chosen.take(), passWithNoTests: true, onWritten }, watching);
       if (keys !== undefined) io.stdout.write(`\nkeys: ${keyHelp}\n`);
     },
+    // Functions may write files of their own while they are tested.
+    wrote: (path) => !isInput.test(path) || [...written].some((file) => path.startsWith(file)),
     onStart: (wake) => chosen.onChange(wake),
   });
 }
+
+/** Files that tests and functions are made of. */
+const isInput = /\.(ya?ml|json|[cm]?[jt]sx?|xpkg)$/;
 
 /** Which tests run next, and how. */
 class ChosenTests {
@@ -105,7 +113,12 @@ class ChosenTests {
   }
 }
 
-async function testOnce(paths: readonly string[], options: TestOptions, io: Io): Promise<number> {
+interface OneRun extends TestOptions {
+  /** Called with each file that the run writes. */
+  readonly onWritten?: (file: string) => void;
+}
+
+async function testOnce(paths: readonly string[], options: OneRun, io: Io): Promise<number> {
   const started = performance.now();
   const all = await readCases(await testFiles(paths, io), options, io);
   const failures = failuresFile(io);
@@ -120,7 +133,10 @@ async function testOnce(paths: readonly string[], options: TestOptions, io: Io):
   const goldens = new Goldens(options.update, io);
   const coverage = new Coverage();
   const outcomes = await runAll(cases, { options, io, reporter, goldens, coverage });
-  for (const file of goldens.written) io.stderr.write(`wrote ${file}\n`);
+  for (const file of goldens.written) {
+    options.onWritten?.(file);
+    io.stderr.write(`wrote ${file}\n`);
+  }
   const report = options.coverage === undefined ? undefined : coverage.report();
   io.stdout.write(reporter.summary(outcomes, performance.now() - started, report));
   if (options.junit !== undefined) await writeJunit(options.junit, outcomes, io);

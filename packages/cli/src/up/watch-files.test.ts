@@ -55,6 +55,31 @@ test("a save of a file that does not concern it starts nothing", async () => {
   assert.deepEqual([runs, seen.includes("a.log")], [2, true]);
 });
 
+test("a save while it runs starts another run, and what it writes itself does not", async () => {
+  using folder = tempFolder({ "a.yaml": "a" });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const changed = async (name: string): Promise<void> => {
+    const before = seen.length;
+    folder.write(name, String(before));
+    await eventually(`the change of ${name} is seen`, () => seen.includes(name, before));
+  };
+  let runs = 0;
+  const running = runOnSaves(["a.yaml"], new TestIo({ cwd: folder.path, signal: stop.signal }), {
+    concerns: (path) => seen.push(path) > 0,
+    wrote: (path) => path === join(folder.path, "golden.yaml"),
+    async run() {
+      runs += 1;
+      if (runs === 1) await changed("a.yaml");
+      if (runs < 3) await changed("golden.yaml");
+      if (runs === 2) setTimeout(() => folder.write("a.yaml", "last"), 100);
+      if (runs === 3) stop.abort();
+    },
+  });
+  assert.equal(await running, 0);
+  assert.deepEqual([runs, seen.at(-1)], [3, "a.yaml"], "the third run waits for the last save");
+});
+
 test("it runs again when it is woken, also while it runs", async () => {
   using folder = tempFolder({ "a.yaml": "a" });
   const stop = new AbortController();

@@ -141,6 +141,8 @@ interface SavedWork {
   run(): Promise<unknown>;
   /** Whether a save of this file starts it; every file does unless given. */
   concerns?(path: string): boolean;
+  /** Whether the work itself changed this file, by its absolute path, while it ran. */
+  wrote?(path: string): boolean;
   /** Gets what runs it without a save. */
   onStart?(wake: () => void): void;
 }
@@ -151,10 +153,14 @@ export async function runOnSaves(paths: readonly string[], io: Io, work: SavedWo
   let changed = Promise.withResolvers<void>();
   using watching = new DisposableStack();
   const folders = new Set(paths.map((path) => folderOf(path, io)));
+  /** What changed since the run began. */
+  const saved = new Set<string>();
   const onChange = (path: string): void => {
-    if (work.concerns?.(path) !== false) changed.resolve();
+    saved.add(path);
+    changed.resolve();
   };
-  for (const folder of folders) watching.use(watchFolder(folder, onChange));
+  for (const folder of folders)
+    watching.use(watchFolder(folder, (path) => work.concerns?.(path) !== false && onChange(join(folder, path))));
   let isWoken = false;
   work.onStart?.(() => {
     isWoken = true;
@@ -163,15 +169,17 @@ export async function runOnSaves(paths: readonly string[], io: Io, work: SavedWo
   signal.addEventListener("abort", () => changed.resolve(), { once: true });
   while (!signal.aborted) {
     isWoken = false;
+    saved.clear();
     await work.run().catch((error: unknown) => {
       if (signal.aborted) return;
       if (!isUserError(error)) throw error;
       io.stdout.write(`error: ${error.message}\n`);
     });
-    // What the run itself wrote, such as golden files, does not start another run.
+    // A file that was saved meanwhile may have been read before. What the run itself wrote, such as golden files, starts no other run.
+    const isStale = [...saved].some((path) => work.wrote?.(path) !== true);
     changed = Promise.withResolvers();
     if (signal.aborted || isWoken) continue;
-    await changed.promise;
+    if (!isStale) await changed.promise;
     if (!isWoken) await delay(settleMs);
   }
   return 0;
