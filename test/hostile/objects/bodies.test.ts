@@ -121,6 +121,18 @@ const attacks: Record<string, Attack> = {
   "a ConfigMap of 90,000 wrong finalizers": post(configMaps, {
     metadata: { name: "badfinalizers", finalizers: list(90_000, (i) => `?${i}`) },
   }),
+  "a ConfigMap of 95,000 finalizers that are numbers": post(
+    configMaps,
+    { metadata: { name: "numbers", finalizers: list(95_000, () => 0) } },
+    json,
+    refused,
+  ),
+  "a Pod of 95,000 containers that are numbers": post(
+    `${namespace}/pods`,
+    { metadata: { name: "numbers" }, spec: { containers: list(95_000, () => 0) } },
+    json,
+    refused,
+  ),
   "an object of 90,000 finalizers without a domain": post(frees, {
     ...objectNamed("Free", "finalizers", {}),
     metadata: { name: "finalizers", finalizers: list(90_000, (i) => `f${i}`) },

@@ -180,6 +180,17 @@ async function reviewed(
   return outcome;
 }
 
+/** Allows each write, with more in the response. */
+function allowing(more: object): typeof respond {
+  return (_, response, body) => {
+    // The API server also asks whether the backend of the APIService is available.
+    if (body === "") return void response.end("{}");
+    const { uid } = (JSON.parse(body) as { readonly request: { readonly uid: string } }).request;
+    const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" };
+    response.end(JSON.stringify({ ...review, response: { uid, allowed: true, ...more } }));
+  };
+}
+
 for (const [what, answer] of Object.entries(answers)) {
   test(`a webhook that ${what} refuses its own requests only, and in time`, { timeout: 60_000 }, async () => {
     const { code, text } = await reviewed(what, answer);
@@ -199,22 +210,30 @@ const warnings: Readonly<Record<string, readonly string[]>> = {
 
 for (const [what, texts] of Object.entries(warnings)) {
   test(`a webhook that allows with ${what} holds nothing`, async () => {
-    const { code, text } = await reviewed(what, (_, response, body) => {
-      const { uid } = (JSON.parse(body) as { readonly request: { readonly uid: string } }).request;
-      const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" };
-      response.end(JSON.stringify({ ...review, response: { uid, allowed: true, warnings: texts } }));
-    });
+    const { code, text } = await reviewed(what, allowing({ warnings: texts }));
     assert.equal(code, 201, text.slice(0, 200));
+  });
+}
+
+const wrongTypes: Readonly<Record<string, object>> = {
+  warnings: { warnings: Array(240_000).fill(0) },
+  "audit annotations": {
+    auditAnnotations: Object.fromEntries(Array.from({ length: 120_000 }, (_, i) => [`a${i}`, 0])),
+  },
+  "causes of a denial": { status: { details: { causes: Array(240_000).fill(0) } } },
+};
+
+for (const [what, wrong] of Object.entries(wrongTypes)) {
+  test(`a webhook that responds with hundreds of thousands of ${what} that are numbers holds nothing`, async () => {
+    const { code, text } = await reviewed(`numbers as ${what}`, allowing(wrong));
+    assert.equal(code, 500, text.slice(0, 200));
+    assert.match(text, /json: cannot unmarshal number into Go struct field/);
   });
 }
 
 test("a webhook that allows with hundreds of thousands of audit annotations holds nothing", async () => {
   const auditAnnotations = Object.fromEntries(Array.from({ length: 240_000 }, (_, i) => [`annotation-${i}`, "x"]));
-  const { code, text } = await reviewed("audit annotations", (_, response, body) => {
-    const { uid } = (JSON.parse(body) as { readonly request: { readonly uid: string } }).request;
-    const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" };
-    response.end(JSON.stringify({ ...review, response: { uid, allowed: true, auditAnnotations } }));
-  });
+  const { code, text } = await reviewed("audit annotations", allowing({ auditAnnotations }));
   assert.equal(code, 201, text.slice(0, 200));
 });
 

@@ -47,13 +47,13 @@ function checkMessage(name: string, value: JsonValue, place: Place): void {
     return;
   }
   if (isJsonObject(value)) checkFields(name, value, place);
-  else save(misfit(value, goName(name), place), place);
+  else save(place, () => misfit(value, goName(name), place));
 }
 
 function checkFields(name: string, object: JsonObject, place: Place): void {
   const { fields, misfits } = place;
   const struct = name.split(".").at(-1) ?? "";
-  const known = fieldsByName(name);
+  const known = knownFields(name);
   const isNested = fields.length > 0 && nestedObjects.has(name);
   for (const key of Object.keys(object)) {
     const field = known.get(key) ?? (isNested && isTypeMember(key) ? typeMember : undefined);
@@ -79,6 +79,15 @@ interface NamedField {
   readonly through: readonly string[];
 }
 
+const fieldsOfMessages = new Map<string, ReadonlyMap<string, NamedField>>();
+
+/** The fields of a message by name. They are collected once: a list may have any number of the same message. */
+function knownFields(name: string): ReadonlyMap<string, NamedField> {
+  const fields = fieldsOfMessages.get(name) ?? fieldsByName(name);
+  fieldsOfMessages.set(name, fields);
+  return fields;
+}
+
 /** The fields of a message by name, with those of the messages inlined in it. */
 function fieldsByName(name: string, through: readonly string[] = []): Map<string, NamedField> {
   const found = new Map<string, NamedField>();
@@ -99,35 +108,47 @@ function checkValue(type: FieldType, value: JsonValue, place: Place): void {
       checkMessage(type.name, value, place);
       return;
     case "list":
-      if (isJsonArray(value)) checkMembers(type.of, value.entries(), place);
-      else save(misfit(value, typeText(type), place), place);
+      if (isJsonArray(value)) checkItems(type.of, value, place);
+      else save(place, () => misfit(value, typeText(type), place));
       return;
     case "map":
-      if (isJsonObject(value)) checkMembers(type.of, Object.entries(value), place);
-      else save(misfit(value, typeText(type), place), place);
+      if (isJsonObject(value)) checkEntries(type.of, value, place);
+      else save(place, () => misfit(value, typeText(type), place));
       return;
     case "scalar":
       checkScalar(type, value, place);
   }
 }
 
-function checkMembers(type: FieldType, members: Iterable<readonly [string | number, JsonValue]>, place: Place): void {
-  for (const [step, value] of members) {
-    if (value !== null) checkValue(type, value, { ...place, written: below(place, step) });
+function checkItems(type: FieldType, items: readonly JsonValue[], place: Place): void {
+  for (const [index, value] of items.entries()) {
+    if (value !== null) checkValue(type, value, memberPlace(place, index));
   }
 }
 
-function save(error: TypedFormError, { misfits }: Place): void {
-  misfits.first ??= error;
+function checkEntries(type: FieldType, object: JsonObject, place: Place): void {
+  for (const key of Object.keys(object)) {
+    const value = ownValue(object, key) ?? null;
+    if (value !== null) checkValue(type, value, memberPlace(place, key));
+  }
+}
+
+const memberPlace = (place: Place, step: string | number): Place =>
+  place.written === undefined ? place : { ...place, written: below(place, step) };
+
+/** Only the first is reported: a list of wrong values costs no error for each. */
+function save({ misfits }: Place, error: () => TypedFormError): void {
+  misfits.first ??= error();
 }
 
 /** A value that does not fit a plain type is skipped, and reported at the end. */
 function checkScalar(type: FieldType & { readonly kind: "scalar" }, value: JsonValue, place: Place): void {
+  if (place.misfits.first !== undefined) return;
   try {
     requireScalar(type, value, place);
   } catch (error) {
     if (!(error instanceof TypedFormError)) throw error;
-    save(error, place);
+    save(place, () => error);
   }
 }
 
