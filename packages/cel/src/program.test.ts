@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { showValue } from "../test/answers.ts";
+import { showValue } from "../test/expressions.ts";
 import type { Environment } from "./check/environment.ts";
 import { compile, evaluateExpression, type Program, syntaxProblem, typeCheck } from "./program.ts";
 import { untyped } from "./schema/schema-map.ts";

@@ -11,8 +11,7 @@ import { childrenOf, type Expr } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
 import { createSource, renderIssues } from "./syntax/source.ts";
 import { type CelType, dynType } from "./types/types.ts";
-import { CostExceededError } from "./values/meter.ts";
-import { CelError, EvaluationError, isError, type Value } from "./values/value.ts";
+import { CelError, CostExceededError, EvaluationError, isError, type Value } from "./values/value.ts";
 
 /** What came of an evaluation, and what it cost. */
 export interface Outcome {

@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { showValue } from "../test/answers.ts";
-import { createSchemaEnv, type ReferenceCase, readSubject, readTable } from "../test/expression.ts";
+import { createSchemaEnv, type ReferenceCase, readSubject, readTable, showValue } from "../test/expressions.ts";
 import { estimateCost } from "./estimate/estimate.ts";
 import { compile } from "./program.ts";
 import { formatType } from "./types/types.ts";

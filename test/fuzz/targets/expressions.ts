@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small languages: CEL, regular expressions, JSONPath, selectors, field paths, versions, quantities and durations.
-import { compileExpression, createSchemaEnv } from "../../../packages/cel/test/expression.ts";
+import { compileExpression, createSchemaEnv } from "../../../packages/cel/test/expressions.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
 import { parseDuration } from "../../../packages/cli/src/options/command-spec.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";

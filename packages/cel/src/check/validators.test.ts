@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a wrong duration", expr: "duration('1d')", refused: "10: invalid duration argument" },

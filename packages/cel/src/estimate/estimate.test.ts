@@ -3,7 +3,7 @@
 // selection and most calls, 10 for a list, 30 for a map, a tenth of a unit for each byte of a string that is read, and the
 // cost of a loop once for each element that the schema allows.
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
+import { type Subject, testAnswers } from "../../test/expressions.ts";
 
 const subject: Subject = {
   schema: {

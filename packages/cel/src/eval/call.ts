@@ -8,7 +8,6 @@ import { type Call, op } from "../syntax/ast.ts";
 import { type CelType, param } from "../types/types.ts";
 import { elementsOf, identityOf, ListValue, MapValue } from "../values/collections.ts";
 import { typeNameOf } from "../values/describe.ts";
-import { Meter } from "../values/meter.ts";
 import { equalValues } from "../values/operations.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
 import {
@@ -17,6 +16,7 @@ import {
   doubleToUint,
   EvaluationError,
   isError,
+  Meter,
   maxInt,
   noSuchOverload,
   OptionalValue,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selecting fields, keys and elements from data and from values that expressions make, with what each selection costs.
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
+import { type Subject, testAnswers } from "../../test/expressions.ts";
 
 const subject: Subject = {
   schema: {

@@ -4,8 +4,17 @@ import { SchemaList, SchemaMapList, SchemaSetList } from "../schema/schema-list.
 import { SchemaMap, withoutSchema } from "../schema/schema-map.ts";
 import { ConcatList, ListValue, listIndex, MapValue } from "../values/collections.ts";
 import { describe, typeNameOf } from "../values/describe.ts";
-import { CostExceededError, Meter } from "../values/meter.ts";
-import { CelError, isError, none, noSuchOverload, OptionalValue, Uint, type Value } from "../values/value.ts";
+import {
+  CelError,
+  CostExceededError,
+  isError,
+  Meter,
+  none,
+  noSuchOverload,
+  OptionalValue,
+  Uint,
+  type Value,
+} from "../values/value.ts";
 
 /** What an expression is evaluated over. A variable left out cannot be read. */
 export type Variables = Readonly<Record<string, Value | undefined>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that decide what is evaluated, errors as values, and comprehensions (call.ts, collections.ts, planner.ts).
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 const fails = "1 / 0 == 1";
 const failure = "ERR division by zero";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that compute a value.
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "the largest int plus one", expr: "9223372036854775807 + dyn(1)", is: "ERR integer overflow", cost: 1 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { showValue } from "../../test/answers.ts";
+import { showValue } from "../../test/expressions.ts";
 import { compile } from "../program.ts";
 import type { CelType } from "../types/types.ts";
 import {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { addressSubject as subject, testAnswers } from "../../test/answers.ts";
+import { addressSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a network keeps the bits of its host", expr: "cidr('10.0.0.1/8')", is: "cidr 10.0.0.1/8", cost: 1 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions to strings, bytes, times and types.
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
+import { type Subject, testAnswers } from "../../test/expressions.ts";
 
 const subject: Subject = {
   schema: {

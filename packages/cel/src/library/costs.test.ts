@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ArrayList, EntryMap } from "../values/collections.ts";
-import { Meter } from "../values/meter.ts";
-import { OptionalValue, Uint, type Value } from "../values/value.ts";
+import { Meter, OptionalValue, Uint, type Value } from "../values/value.ts";
 import {
   addRanges,
   exactly,

@@ -4,9 +4,8 @@ import { utf8Length } from "@purlin/kube-objects/json";
 import type { Expr } from "../syntax/ast.ts";
 import type { CelType } from "../types/types.ts";
 import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
-import type { Meter } from "../values/meter.ts";
 import { textSize } from "../values/text.ts";
-import { OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
+import { type Meter, OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
 
 /** The least and the most a size or a cost can be. Nothing goes beyond 64 bits: the most there is means unbounded. */
 export interface Range {

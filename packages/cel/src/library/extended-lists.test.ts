@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { listSubject as subject, testAnswers } from "../../test/answers.ts";
+import { listSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a part of a list", expr: "[1, 2, 3, 4].slice(1, 3)", is: "[2, 3]", cost: 13 },

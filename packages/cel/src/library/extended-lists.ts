@@ -17,9 +17,15 @@ import {
 } from "../types/types.ts";
 import { ArrayList, elementsOf, ListValue } from "../values/collections.ts";
 import { typeNameOf } from "../values/describe.ts";
-import { CostExceededError, type Meter } from "../values/meter.ts";
 import { compareValues, equalValues, isOrdered } from "../values/operations.ts";
-import { CelError, EvaluationError, noSuchOverload, type Value } from "../values/value.ts";
+import {
+  CelError,
+  CostExceededError,
+  EvaluationError,
+  type Meter,
+  noSuchOverload,
+  type Value,
+} from "../values/value.ts";
 import {
   addRanges,
   type CallEstimate,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a string stays as it is", expr: "'%s'.format(['a\"b'])", is: '"a\\"b"', cost: 1 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { stringSubject as subject, testAnswers } from "../../test/answers.ts";
+import { stringSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a label", expr: "format.dns1123Label().validate('a-1')", is: "optional.none", cost: 9 },

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CelType } from "../types/types.ts";
-import type { Meter } from "../values/meter.ts";
-import type { Value } from "../values/value.ts";
+import type { Meter, Value } from "../values/value.ts";
 import type { CostModel } from "./costs.ts";
 
 /** What a function does. Its arguments are never errors, and fit the signature as far as that can be seen. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "an IPv4 address", expr: "ip('192.168.0.1')", is: "ip 192.168.0.1", cost: 2 },

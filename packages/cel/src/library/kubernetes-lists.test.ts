@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { listSubject as subject, testAnswers } from "../../test/answers.ts";
+import { listSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "ascending", expr: "[1, 2, 2, 3].isSorted()", is: "true", cost: 4 },

@@ -13,10 +13,9 @@ import {
   uintType,
 } from "../types/types.ts";
 import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
-import type { Meter } from "../values/meter.ts";
 import { add, compareValues, equalValues, isOrdered } from "../values/operations.ts";
 import { Duration } from "../values/time-values.ts";
-import { CelError, isError, noSuchOverload, Uint, type Value } from "../values/value.ts";
+import { CelError, isError, type Meter, noSuchOverload, Uint, type Value } from "../values/value.ts";
 import { listTraversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, type Overload, signature } from "./function.ts";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { stringSubject as subject, testAnswers } from "../../test/answers.ts";
+import { stringSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a string in code points", expr: "'a\\u00e9\\U0001F600'.size()", is: "3", cost: 1 },

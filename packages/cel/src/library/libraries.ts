@@ -2,9 +2,8 @@
 import { boolType, bytesType, intType, listOf, mapOf, stringType, typeParam } from "../types/types.ts";
 import { EntryMap, elementsOf, GrowingMap, ListValue, MapValue } from "../values/collections.ts";
 import { describe } from "../values/describe.ts";
-import type { Meter } from "../values/meter.ts";
 import { equalValues } from "../values/operations.ts";
-import { CelError, isError, noSuchOverload, type Value } from "../values/value.ts";
+import { CelError, isError, type Meter, noSuchOverload, type Value } from "../values/value.ts";
 import { authorizerFunctions } from "./authorizer.ts";
 import { cidrFunctions } from "./cidr.ts";
 import { conversionFunctions } from "./conversions.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions to numbers and bools.
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "an int", expr: "int(dyn(5))", is: "5", cost: 0 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equality, order, logic, membership and indexing.
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   {

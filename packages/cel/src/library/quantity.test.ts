@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { addressSubject as subject, testAnswers } from "../../test/answers.ts";
+import { addressSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a number", expr: "quantity('5').asInteger()", is: "5", cost: 2 },

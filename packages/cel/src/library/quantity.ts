@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { boolType, type CelType, doubleType, intType, stringType, structType } from "../types/types.ts";
-import type { Meter } from "../values/meter.ts";
-import { CelError, isError, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
+import { CelError, isError, type Meter, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
 import { fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 import {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { stringSubject as subject, testAnswers } from "../../test/answers.ts";
+import { stringSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a part of a text", expr: "'abc'.matches('b')", is: "true", cost: 1 },

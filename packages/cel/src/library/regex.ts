@@ -3,8 +3,7 @@
 import { loadRe2, patternSize } from "@purlin/kube-objects/regexp";
 import { intType, listOf, stringType } from "../types/types.ts";
 import { ArrayList } from "../values/collections.ts";
-import type { Meter } from "../values/meter.ts";
-import { CelError, isError, noSuchOverload, type Value } from "../values/value.ts";
+import { CelError, isError, type Meter, noSuchOverload, type Value } from "../values/value.ts";
 import { findCost } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { addressSubject as subject, testAnswers } from "../../test/answers.ts";
+import { addressSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "a version", expr: "semver('1.2.3')", is: "semver 1.2.3", cost: 1 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
+import { type Subject, testAnswers } from "../../test/expressions.ts";
 
 const subject: Subject = {
   schema: {

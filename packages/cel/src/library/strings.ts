@@ -3,7 +3,6 @@ import { goShortEscapes } from "@purlin/kube-objects/json";
 import { intType, listOf, stringType } from "../types/types.ts";
 import { ArrayList, elementsOf, ListValue } from "../values/collections.ts";
 import { describe } from "../values/describe.ts";
-import type { Meter } from "../values/meter.ts";
 import {
   characterAt,
   indexOfText,
@@ -13,7 +12,7 @@ import {
   substringOf,
   trimSpace,
 } from "../values/text.ts";
-import { CelError, type Value } from "../values/value.ts";
+import { CelError, type Meter, type Value } from "../values/value.ts";
 import {
   addRanges,
   type CostModel,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "the year", expr: "timestamp('2020-02-29T23:59:58.987654321Z').getFullYear()", is: "2020", cost: 1 },

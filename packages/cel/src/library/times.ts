@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
 import { durationType, intType, stringType, timestampType } from "../types/types.ts";
-import type { Meter } from "../values/meter.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { CelError, isError, noSuchOverload } from "../values/value.ts";
+import { CelError, isError, type Meter, noSuchOverload } from "../values/value.ts";
 import { type FunctionDecl, type Implementation, memberOverload, type Overload, signature } from "./function.ts";
 
 const formats: Map<string, Intl.DateTimeFormat> = new Map();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { stringSubject as subject, testAnswers } from "../../test/answers.ts";
+import { stringSubject as subject, testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   {

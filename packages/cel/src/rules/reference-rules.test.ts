@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { readTable } from "../../test/expression.ts";
+import { readTable } from "../../test/expressions.ts";
 import { checkRules } from "./check-rules.ts";
 import { createRuleSet } from "./rule-set.ts";
 import { objectCostLimit } from "./schema-places.ts";

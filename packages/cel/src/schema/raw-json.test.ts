@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ArrayList, EntryMap } from "../values/collections.ts";
-import { CostExceededError, Meter } from "../values/meter.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { none, OptionalValue, Uint } from "../values/value.ts";
+import { CostExceededError, Meter, none, OptionalValue, Uint } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, isSameJson, toJson, toRaw } from "./raw-json.ts";
 import { untyped } from "./schema-map.ts";
 

@@ -2,9 +2,8 @@
 
 import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import { toText } from "../values/convert.ts";
-import type { Meter } from "../values/meter.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { OptionalValue, Uint, type Value } from "../values/value.ts";
+import { type Meter, OptionalValue, Uint, type Value } from "../values/value.ts";
 
 /** Data as JSON readers hand it over. Integers beyond 2^53 are bigints. */
 export type RawObject = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 // Lists and maps of an object, read through their schema (schema-list.ts, schema-map.ts).
 
 import type { Schema } from "@purlin/kube-objects/schema";
-import { type Subject, testAnswers } from "../../test/answers.ts";
+import { type Subject, testAnswers } from "../../test/expressions.ts";
 
 const integer: Schema = { type: "integer" };
 const pair: Schema = { type: "object", properties: { k: { type: "string" }, v: integer } };

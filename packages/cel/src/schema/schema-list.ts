@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type Equal, elementsOf, ListValue } from "../values/collections.ts";
-import type { Meter } from "../values/meter.ts";
 import { equalParts } from "../values/operations.ts";
-import { type CelError, EvaluationError, isError, noSuchOverload, type Value } from "../values/value.ts";
+import { type CelError, EvaluationError, isError, type Meter, noSuchOverload, type Value } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, type RawObject, toRaw } from "./raw-json.ts";
 import { ReadMemo, type ReadValue } from "./schema-map.ts";
 import type { SchemaNode } from "./schema-node.ts";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects and maps of the data as values: what is read through a schema, and what without one.
+
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { showValue } from "../../test/answers.ts";
+import { showValue } from "../../test/expressions.ts";
 import { ArrayList, EntryMap, ListValue, MapValue } from "../values/collections.ts";
-import { CostExceededError, Meter } from "../values/meter.ts";
 import { equalValues } from "../values/operations.ts";
-import { CelError, none, OptionalValue, type Value } from "../values/value.ts";
+import { CelError, CostExceededError, Meter, none, OptionalValue, type Value } from "../values/value.ts";
 import { ReadMemo, untyped, withoutSchema } from "./schema-map.ts";
 import { SchemaNode } from "./schema-node.ts";
 import { schemaValue } from "./schema-value.ts";

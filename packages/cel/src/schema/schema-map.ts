@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type Equal, ListValue, MapValue } from "../values/collections.ts";
-import type { Meter } from "../values/meter.ts";
 import { equalParts } from "../values/operations.ts";
-import { type CelError, isError, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
+import { type CelError, isError, type Meter, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
 import { isRawBacked, isRawInteger, isRawObject, isSameJson, type RawBacked, type RawObject } from "./raw-json.ts";
 import { escapeName, type SchemaNode, unescapeName } from "./schema-node.ts";
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { goQuote } from "@purlin/kube-objects/json";
-import type { Meter } from "../values/meter.ts";
 import { Duration, epochSeconds, parseDuration, parseTimestamp, Timestamp } from "../values/time-values.ts";
-import { CelError, maxInt, OpaqueValue, type Value } from "../values/value.ts";
+import { CelError, type Meter, maxInt, OpaqueValue, type Value } from "../values/value.ts";
 import { goTypeOf, isRawInteger, isRawObject, isSameJson, toRaw } from "./raw-json.ts";
 import { SchemaList, SchemaMapList, SchemaSetList } from "./schema-list.ts";
 import { SchemaMap } from "./schema-map.ts";

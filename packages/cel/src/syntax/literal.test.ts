@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { showValue } from "../../test/answers.ts";
+import { showValue } from "../../test/expressions.ts";
 import { tokenize } from "./lexer.ts";
 import { LiteralError, parseLiteral } from "./literal.ts";
 import { createSource } from "./source.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   { why: "all elements hold", expr: "[1, 2].all(e, e > 0)", is: "true", cost: 11 },

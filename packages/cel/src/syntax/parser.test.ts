@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { showValue } from "../../test/answers.ts";
+import { showValue } from "../../test/expressions.ts";
 import { type Comprehension, childrenOf, type Entry, type Expr } from "./ast.ts";
 import { parse } from "./parser.ts";
 import { createSource, renderIssues } from "./source.ts";

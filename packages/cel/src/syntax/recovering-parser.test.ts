@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parser says about texts that are not expressions, and what it makes of unusual ones.
 
-import { testAnswers } from "../../test/answers.ts";
+import { testAnswers } from "../../test/expressions.ts";
 
 testAnswers([
   {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -12,10 +13,9 @@ import {
   listIndex,
 } from "./collections.ts";
 import { describe, typeNameOf } from "./describe.ts";
-import { CostExceededError, Meter } from "./meter.ts";
 import { equalValues } from "./operations.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, isError, TypeValue, Uint, type Value } from "./value.ts";
+import { CelError, CostExceededError, isError, Meter, TypeValue, Uint, type Value } from "./value.ts";
 
 const meter = (): Meter => new Meter(1_000_000);
 const list = (...values: Value[]): ArrayList => new ArrayList(values);

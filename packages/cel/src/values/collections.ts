@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Meter } from "./meter.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, doubleToInt, doubleToUint, isError, maxInt, TypeValue, Uint, type Value } from "./value.ts";
+import {
+  CelError,
+  doubleToInt,
+  doubleToUint,
+  isError,
+  type Meter,
+  maxInt,
+  TypeValue,
+  Uint,
+  type Value,
+} from "./value.ts";
 
 /** Compares two values; handed in, because lists and maps are themselves compared by it. */
 export type Equal = (a: Value, b: Value, meter: Meter) => boolean | CelError;

@@ -2,7 +2,7 @@
 // Conversions of values, each from every type.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { showValue } from "../../test/answers.ts";
+import { showValue } from "../../test/expressions.ts";
 import { ArrayList, EntryMap } from "./collections.ts";
 import {
   durationSeconds,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equality, order and arithmetic of values, below the type checker: what is left to the evaluator for dynamic values.
+
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { showValue } from "../../test/answers.ts";
+import { showValue } from "../../test/expressions.ts";
 import { ArrayList, EntryMap } from "./collections.ts";
-import { CostExceededError, Meter } from "./meter.ts";
 import {
   type Arithmetic,
   add,
@@ -18,7 +18,19 @@ import {
   subtract,
 } from "./operations.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, maxInt, maxUint, minInt, none, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
+import {
+  CelError,
+  CostExceededError,
+  Meter,
+  maxInt,
+  maxUint,
+  minInt,
+  none,
+  OptionalValue,
+  TypeValue,
+  Uint,
+  type Value,
+} from "./value.ts";
 
 const meter = (): Meter => new Meter(1_000_000);
 const bytes = (text: string): Uint8Array => Buffer.from(text);

@@ -2,7 +2,6 @@
 
 import { compareUtf8 } from "@purlin/base";
 import { ListValue, MapValue } from "./collections.ts";
-import type { Meter } from "./meter.ts";
 import { addDuration, Duration, durationOf, subtractTimestamps, Timestamp } from "./time-values.ts";
 import {
   CelError,
@@ -11,6 +10,7 @@ import {
   divideInt,
   divideUint,
   isError,
+  type Meter,
   moduloInt,
   moduloUint,
   noSuchOverload,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Meter } from "./meter.ts";
 import {
   characterAt,
   indexOfText,
@@ -13,7 +13,7 @@ import {
   textSize,
   trimSpace,
 } from "./text.ts";
-import { isError } from "./value.ts";
+import { isError, Meter } from "./value.ts";
 
 const texts = fc.string({
   unit: fc.constantFrom("a", "b", "\u00e9", "\uffff", "\u{1f600}", "\u{10ffff}"),

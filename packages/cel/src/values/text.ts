@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { utf8Length } from "@purlin/kube-objects/json";
-import type { Meter } from "./meter.ts";
-import { CelError } from "./value.ts";
+import { CelError, type Meter } from "./value.ts";
 
 /** Whether code points and UTF-16 units are the same in a text. The engine knows it of most texts without looking. */
 function isBasic(text: string): boolean {
