@@ -21,7 +21,7 @@ import {
   readReviewResponse,
 } from "../../../packages/kube-apiserver/src/admission/admission-review.ts";
 import { decideAudit, parseAuditPolicy } from "../../../packages/kube-apiserver/src/audit/audit-policy.ts";
-import { namedAudiences } from "../../../packages/kube-apiserver/src/auth/service-account-tokens.ts";
+import { namedAudiences } from "../../../packages/kube-apiserver/src/auth/user.ts";
 import { webhookConverter } from "../../../packages/kube-apiserver/src/custom/conversion-webhook.ts";
 import { WebhookCallError } from "../../../packages/kube-apiserver/src/webhooks/webhook-client.ts";
 import { signingRequestRules } from "../../../packages/kube-builtin/src/cluster/signing-request-rules.ts";

@@ -11,11 +11,11 @@ import {
   type ApiResponse,
   type CompleteResponse,
   type EventStream,
+  requestTimeoutMs,
   StreamAbortedError,
   type StreamEvent,
   textPayload,
 } from "../request/api-request.ts";
-import { requestTimeoutMs } from "../request/request-timeout.ts";
 import { goNetworkError } from "../webhooks/go-network-error.ts";
 import type { RemoteApi } from "./api-service.ts";
 import { type Backends, DialError, hostOf, TransportError, userHeaders } from "./backends.ts";

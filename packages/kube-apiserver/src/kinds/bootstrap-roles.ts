@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
+import { type PolicyRule, rulesOfRole } from "../auth/authorizer.ts";
 import { type BootstrapRole, type BootstrapSubject, bootstrapTable } from "../auth/rbac/bootstrap-table.ts";
 import { missingRights } from "../auth/rbac/escalation.ts";
-import { type PolicyRule, rulesOfRole } from "../auth/rbac/policy-rule.ts";
 import { metaOf } from "../objects/object-meta.ts";
 
 const rbac = "rbac.authorization.k8s.io";

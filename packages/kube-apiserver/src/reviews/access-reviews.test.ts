@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { AccessAttributes } from "../auth/authorizer.ts";
-import type { RuleSet } from "../auth/rbac/policy-rule.ts";
+import type { AccessAttributes, RuleSet } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import { accessReviews, authenticationReviews } from "./access-reviews.ts";
 

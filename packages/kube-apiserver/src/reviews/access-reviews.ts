@@ -15,10 +15,15 @@ import { goJson, goQuotedList, isJsonObject, type JsonObject, printJson } from "
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { parseFieldSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
-import type { AccessAttributes, AccessDecision, Authorizer, RuleResolver } from "../auth/authorizer.ts";
-import { missingRolesText, type RuleSet } from "../auth/rbac/policy-rule.ts";
-import { apiAudience, namedAudiences } from "../auth/service-account-tokens.ts";
-import { authenticated, type TokenAuthenticator, type User } from "../auth/user.ts";
+import {
+  type AccessAttributes,
+  type AccessDecision,
+  type Authorizer,
+  missingRolesText,
+  type RuleResolver,
+  type RuleSet,
+} from "../auth/authorizer.ts";
+import { apiAudience, authenticated, namedAudiences, type TokenAuthenticator, type User } from "../auth/user.ts";
 import { inMetaOrder } from "../objects/member-order.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { admitUnstored } from "../rest/admitted-write.ts";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audiences of token reviews, answered as kube-apiserver does.
+
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { ServiceAccountTokens } from "../auth/service-account-tokens.ts";
-import { staticTokens } from "../auth/user.ts";
+import { ServiceAccountTokens, staticTokens } from "../auth/user.ts";
 import { authenticationReviews } from "./access-reviews.ts";
 
 const jane = { name: "jane", groups: ["dev"] };

@@ -4,7 +4,7 @@ import { badRequest, conflict, invalid, invalidValue, notFound } from "@purlin/k
 import { goQuote, isJsonObject, isNumber, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
-import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
+import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/user.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";

@@ -8,9 +8,9 @@ import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } f
 import { metaOf } from "../objects/object-meta.ts";
 import { type ApiGroup, type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
-import { ApiServices } from "./api-services.ts";
 import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";
 import { NamespaceController } from "./namespace-controller.ts";
+import { ApiServices } from "./own-objects.ts";
 import { createPolicyStatus, policyStatusController } from "./policy-status.ts";
 import type { ServerCore } from "./server-core.ts";
 

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { BeginAudit } from "../audit/audit.ts";
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
-import { type ApiRequest, type ApiResponse, textPayload } from "../request/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  inTime,
+  requestTimeoutMs,
+  textPayload,
+  tooLate,
+} from "../request/api-request.ts";
 import { impersonated } from "../request/impersonation.ts";
 import {
   errorResponse,
@@ -11,7 +18,6 @@ import {
   requireProducible,
 } from "../request/negotiate.ts";
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
-import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";
 
 /** Answers requests for a path outside the resources; undefined for other paths. */
 export type PathEndpoint = (request: ApiRequest) => ApiResponse | Promise<ApiResponse> | undefined;

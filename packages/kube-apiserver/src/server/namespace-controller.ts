@@ -6,8 +6,8 @@ import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { isDeleting, metaOf } from "../objects/object-meta.ts";
 import { type Catalog, keyPrefix, type ResourceType } from "../registry/registry.ts";
 import type { Store, Watch } from "../store/store.ts";
-import { createMissing } from "./bootstrap.ts";
 import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";
+import { createMissing } from "./own-objects.ts";
 
 /** What is left of one kind in a namespace that is being deleted. */
 export interface Remaining {

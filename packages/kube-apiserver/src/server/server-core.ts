@@ -16,8 +16,14 @@ import {
 } from "../auth/authorizer.ts";
 import { type EscalationCheck, escalationCheck } from "../auth/rbac/escalation.ts";
 import { RbacAccess } from "../auth/rbac/rbac-access.ts";
-import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
-import { mastersGroup, systemUser, type TokenAuthenticator } from "../auth/user.ts";
+import {
+  type AccountIdentity,
+  type BoundObject,
+  mastersGroup,
+  ServiceAccountTokens,
+  systemUser,
+  type TokenAuthenticator,
+} from "../auth/user.ts";
 import { CrdController } from "../crd/crd-controller.ts";
 import { serverKinds, withRoles } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../json/json-value.ts";
 import { builtinOpenAPI } from "../openapi/builtin-openapi.ts";
-import { applyTypeOf, customResourceType } from "./apply-schema.ts";
+import { applyTypeOf, customResourceType, objectMetaComponents } from "./apply-schema.ts";
 import { type ApplyType, deduced, formOf, formsDiffer, untypedAtomic } from "./apply-type.ts";
 import { createFieldManager } from "./field-manager.ts";
 import { managedFieldsOf } from "./managers.ts";
-import { objectMetaComponents } from "./object-meta-schema.ts";
 
 function describe(type: ApplyType | undefined): string {
   if (!type) return "none";

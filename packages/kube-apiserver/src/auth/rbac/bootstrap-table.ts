@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { PolicyRule } from "../authorizer.ts";
 import { controllerRoles, namespacedRoles } from "./bootstrap-controller-roles.ts";
-import type { PolicyRule } from "./policy-rule.ts";
 
 /**
  * The ClusterRoles that kube-apiserver 1.36.3 creates for users and components, in the form that `bootstrapTable` reads.

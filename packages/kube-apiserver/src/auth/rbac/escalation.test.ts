@@ -4,9 +4,9 @@ import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { storeOf } from "../../../test/test-server.ts";
 import type { ResourceType } from "../../registry/registry.ts";
+import { type PolicyRule, rulesOfRole } from "../authorizer.ts";
 import type { User } from "../user.ts";
 import { escalationCheck, missingRights } from "./escalation.ts";
-import { type PolicyRule, rulesOfRole } from "./policy-rule.ts";
 import { RbacAccess } from "./rbac-access.ts";
 
 const group = "rbac.authorization.k8s.io";

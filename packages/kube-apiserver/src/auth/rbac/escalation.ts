@@ -11,9 +11,8 @@ import {
 import { memberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../../objects/object-meta.ts";
 import type { ResourceType } from "../../registry/registry.ts";
-import type { ResourceAccess } from "../authorizer.ts";
+import { coversPath, has, missingRolesText, type PolicyRule, type ResourceAccess, rulesOfRole } from "../authorizer.ts";
 import { mastersGroup, type User } from "../user.ts";
-import { coversPath, has, missingRolesText, type PolicyRule, rulesOfRole } from "./policy-rule.ts";
 import { type RbacAccess, roleRefOf } from "./rbac-access.ts";
 
 /** A write of an object. */

@@ -3,16 +3,18 @@ import { compareUtf8, goQuote, isJsonObject, type JsonObject } from "@purlin/kub
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../objects/object-meta.ts";
 import type { Store, Watch } from "../../store/store.ts";
-import type { AccessAttributes, AccessDecision, Authorizer } from "../authorizer.ts";
-import { mastersGroup, type User } from "../user.ts";
 import {
+  type AccessAttributes,
+  type AccessDecision,
+  type Authorizer,
   missingRolesText,
   type PolicyRule,
   type RoleRef,
   type RuleSet,
   ruleAllows,
   rulesOfRole,
-} from "./policy-rule.ts";
+} from "../authorizer.ts";
+import { mastersGroup, type User } from "../user.ts";
 
 /** Rules that a binding gives to a user, and the reason to print for them. A role that does not exist gives none. */
 interface Grant {

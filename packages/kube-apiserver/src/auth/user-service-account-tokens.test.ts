@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
-import { type AccountIdentity, apiAudience, ServiceAccountTokens } from "./service-account-tokens.ts";
+import { type AccountIdentity, apiAudience, ServiceAccountTokens } from "./user.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const account: AccountIdentity = { namespace: "ns", name: "robot", uid: "u-1" };

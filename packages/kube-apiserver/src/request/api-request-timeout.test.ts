@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { textOf } from "../../test/test-server.ts";
-import { inTime, requestTimeoutMs, tooLate } from "./request-timeout.ts";
+import { inTime, requestTimeoutMs, tooLate } from "./api-request.ts";
 
 const timeoutOf = (text: string): number | undefined => requestTimeoutMs(new URLSearchParams({ timeout: text }));
 

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AccessAttributes } from "../authorizer.ts";
-import { coversPath, missingRolesText, type PolicyRule, type RoleRef, ruleAllows, rulesOfRole } from "./policy-rule.ts";
+import {
+  type AccessAttributes,
+  coversPath,
+  missingRolesText,
+  type PolicyRule,
+  type RoleRef,
+  ruleAllows,
+  rulesOfRole,
+} from "./authorizer.ts";
 
 /** A rule in one line: `verbs | groups | resources | names`, or `verbs | paths`. */
 function rule(text: string): PolicyRule {
