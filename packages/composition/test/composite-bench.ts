@@ -24,7 +24,7 @@ import { createReconcile } from "../src/composite/reconciler.ts";
 import { kinds, labels } from "../src/composite-resource/constants.ts";
 import { definitionFacts } from "../src/definition/definition-facts.ts";
 import type { TestCluster } from "./test-control.ts";
-import { createTestFunctions, type TestFunctions } from "./test-functions.ts";
+import { createTestFunctions, type TestFunctions } from "./test-doubles.ts";
 
 /** An event as tests compare it: `Kind/name Type Reason: message`. */
 type EventLine = string;

@@ -26,8 +26,14 @@ import { compositionCrds } from "../src/crds/composition-crds.ts";
 import { deriveCompositeCrd } from "../src/definition/derive-crd.ts";
 
 // For tests of packages that build on this one as well.
-export { mortalClient } from "./failing-client.ts";
-export { createTestFunctions, fatal, respond, type TestFunction, type TestFunctions } from "./test-functions.ts";
+export {
+  createTestFunctions,
+  fatal,
+  mortalClient,
+  respond,
+  type TestFunction,
+  type TestFunctions,
+} from "./test-doubles.ts";
 
 /** A control plane without controllers. */
 export interface TestControl extends AsyncDisposable {

@@ -5,8 +5,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { memoryCluster, rolloutOf } from "../test/memory-cluster.ts";
 import { belongsToCandidate, type CompositeRow, collectComposites, factsOf } from "./composites.ts";
+import { type ShadowSource, shadowNumbers, shadowStatus } from "./observe.ts";
 import { readPlan } from "./plan.ts";
-import { type ShadowSource, shadowNumbers, shadowStatus } from "./shadow-numbers.ts";
 import { type RolloutState, readState } from "./state.ts";
 
 const { signal } = new AbortController();

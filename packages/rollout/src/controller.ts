@@ -33,12 +33,18 @@ import type { CallSamples } from "./call-samples.ts";
 import { type CompositeRow, collectComposites } from "./composites.ts";
 import { type Decision, decide, type SidesFound } from "./decide.ts";
 import { createExternalGates, type ExternalGates } from "./external-gates.ts";
-import { createMover, type Mover } from "./mover.ts";
-import { createJumpDetector, createOutageWatch, type JumpDetector, type OutageWatch, observe } from "./observe.ts";
+import { type Claims, conflict, createClaims, createMover, type Mover, rivalOf, targets } from "./mover.ts";
+import {
+  createJumpDetector,
+  createOutageWatch,
+  type JumpDetector,
+  type OutageWatch,
+  observe,
+  type ShadowSource,
+  shadowStatus,
+} from "./observe.ts";
 import { type RolloutPlan, readPlan } from "./plan.ts";
 import { createRolloutMetrics, type RolloutMetrics, supersededText, supersededType, withState } from "./report.ts";
-import { type Claims, conflict, createClaims, rivalOf, targets } from "./rivals.ts";
-import { type ShadowSource, shadowStatus } from "./shadow-numbers.ts";
 import { findSides, release, withhold } from "./sides.ts";
 import { isEnded, type RolloutState, readState } from "./state.ts";
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which composite resources a rollout wakes and when; which rollout has a target; and clocks that jump.
+
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { RolloutView } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plan } from "../test/memory-cluster.ts";
 import type { CompositeRow } from "./composites.ts";
-import { createMover } from "./mover.ts";
-import { createJumpDetector, createOutageWatch } from "./observe.ts";
-import { conflict, createClaims, rivalOf, targets } from "./rivals.ts";
-import type { ShadowSource } from "./shadow-numbers.ts";
+import { conflict, createClaims, createMover, rivalOf, targets } from "./mover.ts";
+import { createJumpDetector, createOutageWatch, type ShadowSource } from "./observe.ts";
 import { type RolloutState, readState } from "./state.ts";
 
 const frozen = [{ name: "f", stable: "f-1", candidate: "f-2" }];

@@ -7,8 +7,8 @@ import { type ControllerClient, crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { appKind, shop, startTestClaims, type TestClaims } from "../../test/definition-control.ts";
-import { refusal } from "../../test/failing-client.ts";
 import { find } from "../../test/test-control.ts";
+import { refusal } from "../../test/test-doubles.ts";
 import { createClaimController } from "./reconciler.ts";
 
 const deleted = "Normal DeleteCompositeResource: Successfully deleted composite resource";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { overlaid } from "./claim-fields.ts";
+import { overlaid } from "./context.ts";
 
 const json = (text: string): JsonObject => JSON.parse(text) as JsonObject;
 

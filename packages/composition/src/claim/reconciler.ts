@@ -33,12 +33,12 @@ import {
 } from "../composite-resource/constants.ts";
 import { type ClaimRef, claimRefOf, managedFieldsUpgrade } from "../composite-resource/crossplane-fields.ts";
 import type { InstanceController } from "../definition/context.ts";
-import { claimRefTo } from "./claim-fields.ts";
 import {
   type ClaimContext,
   type ClaimDeps,
   type ClaimKind,
   claimReasons,
+  claimRefTo,
   claimSteps,
   defaultClaimSettings,
   eventAnnotations,

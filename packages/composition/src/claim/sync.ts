@@ -43,21 +43,19 @@ import {
 import { type AddedStatusFields, addedStatusFields, referenceableVersion } from "../definition/definition-facts.ts";
 import {
   annotationsFor,
+  type ClaimContext,
+  claimReasons,
   claimRefTo,
+  claimSteps,
   compositeOnly,
   labelsFor,
   overlaid,
   revisionToSend,
   type SharedReferences,
-  specFor,
-  withFlowBack,
-} from "./claim-fields.ts";
-import {
-  type ClaimContext,
-  claimReasons,
-  claimSteps,
   sharedStatus,
+  specFor,
   withCompositeConditions,
+  withFlowBack,
   withMergedStatus,
   withSharedStatus,
   writeConditions,

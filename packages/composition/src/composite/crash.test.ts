@@ -7,9 +7,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition } from "../../test/definitions.ts";
-import { mortalClient } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { autoReady, type ResponseWish } from "../../test/test-functions.ts";
+import { autoReady, mortalClient, type ResponseWish } from "../../test/test-doubles.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 

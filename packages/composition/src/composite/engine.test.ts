@@ -20,7 +20,7 @@ import { Registry } from "prom-client";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { autoReady, createTestFunctions, type TestFunctions } from "../../test/test-functions.ts";
+import { autoReady, createTestFunctions, type TestFunctions } from "../../test/test-doubles.ts";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/crossplane-fields.ts";
 import { controllerName } from "./composite-state.ts";
 import { clientReader } from "./observe/observe.ts";

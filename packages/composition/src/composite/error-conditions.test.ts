@@ -7,7 +7,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { fatal, type ResponseWish } from "../../test/test-functions.ts";
+import { fatal, type ResponseWish } from "../../test/test-doubles.ts";
 import { annotations } from "../composite-resource/constants.ts";
 
 const namespace = "default";

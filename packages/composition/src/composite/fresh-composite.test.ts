@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { autoReady } from "../../test/test-functions.ts";
+import { autoReady } from "../../test/test-doubles.ts";
 import { composedName } from "../composite-resource/crossplane-fields.ts";
 
 let cluster: TestCluster;

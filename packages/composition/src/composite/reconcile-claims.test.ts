@@ -9,17 +9,18 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
-import { type Intercept, intercepted } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import {
   conditionFalse,
   conditionTrue,
   fatal,
   forClaim,
+  type Intercept,
+  intercepted,
   normal,
   type ResponseWish,
   warning,
-} from "../../test/test-functions.ts";
+} from "../../test/test-doubles.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveClaimCrd } from "../definition/derive-crd.ts";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How composed resources are written, on a real API server.
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { ControllerClient } from "@purlin/kube-controller";
@@ -8,9 +9,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../../test/definitions.ts";
-import { type ClientCall, type Intercept, intercepted } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { type ResponseWish, respond } from "../../test/test-functions.ts";
+import { type ClientCall, type Intercept, intercepted, type ResponseWish, respond } from "../../test/test-doubles.ts";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
 import { composedName, resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
 import { guardAnnotations } from "./guard/guard.ts";

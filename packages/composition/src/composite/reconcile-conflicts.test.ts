@@ -5,8 +5,8 @@ import { after, before, test } from "node:test";
 import { conflict } from "@purlin/kube-objects/errors";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { type Intercept, intercepted } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
+import { type Intercept, intercepted } from "../../test/test-doubles.ts";
 
 const denied = conflict({ group: "", resource: "configmaps" }, "a", "a webhook does not allow it");
 

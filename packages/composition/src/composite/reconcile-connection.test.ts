@@ -9,9 +9,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
-import { type Intercept, intercepted } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { respond } from "../../test/test-functions.ts";
+import { type Intercept, intercepted, respond } from "../../test/test-doubles.ts";
 import { connectionSecretType, kinds } from "../composite-resource/constants.ts";
 
 let cluster: TestCluster;

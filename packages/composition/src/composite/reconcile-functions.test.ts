@@ -12,7 +12,7 @@ import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { respond } from "../../test/test-functions.ts";
+import { respond } from "../../test/test-doubles.ts";
 import { createReconcile } from "./reconciler.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

@@ -7,8 +7,8 @@ import { conflict, forbidden, internalError, isConflict, isNotFound } from "@pur
 import { keyOf } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
-import { type ClientCall, type Intercept, intercepted } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
+import { type ClientCall, type Intercept, intercepted } from "../../test/test-doubles.ts";
 import { finalizers } from "../composite-resource/constants.ts";
 import { createReconcile } from "./reconciler.ts";
 

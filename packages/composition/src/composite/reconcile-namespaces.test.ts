@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { cacheDefinition } from "../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import type { ResponseWish } from "../../test/test-functions.ts";
+import type { ResponseWish } from "../../test/test-doubles.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 
 let cluster: TestCluster;

@@ -9,8 +9,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
-import { type Intercept, intercepted } from "../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
+import { type Intercept, intercepted } from "../../test/test-doubles.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { compositionRefOf } from "../composite-resource/crossplane-fields.ts";
 

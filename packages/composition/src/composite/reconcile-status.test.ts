@@ -8,7 +8,7 @@ import { objectAt, textAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import type { ResponseWish } from "../../test/test-functions.ts";
+import type { ResponseWish } from "../../test/test-doubles.ts";
 import { annotations } from "../composite-resource/constants.ts";
 import { composedName } from "../composite-resource/crossplane-fields.ts";
 

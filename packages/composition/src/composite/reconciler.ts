@@ -25,13 +25,12 @@ import {
   forgetComposite,
   verdictPollMs,
 } from "./composite-state.ts";
-import { type CompositeContext, type CompositeDeps, defaultSettings, steps } from "./context.ts";
+import { type CompositeContext, type CompositeDeps, defaultSettings, readDefinition, steps } from "./context.ts";
 import { RunDraft, recordWrites } from "./record/run-draft.ts";
 import { reportFailure } from "./report/report-failure.ts";
 import { reportHeld, settleApproval } from "./report/report-held.ts";
 import { reportResult } from "./report/report-result.ts";
 import { baselineOf, writeOutcome } from "./report/status-baseline.ts";
-import { readDefinition } from "./select/definition.ts";
 import { prepare } from "./select/prepare.ts";
 import { admitted, baseWatches, causeOf } from "./watch/watches.ts";
 

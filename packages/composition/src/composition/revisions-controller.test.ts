@@ -5,8 +5,8 @@ import { after, before, suite, test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { silentAbout } from "../../test/failing-client.ts";
 import { startTestControl, type TestControl } from "../../test/test-control.ts";
+import { silentAbout } from "../../test/test-doubles.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { createRevisionsController, numberOf } from "./revisions-controller.ts";
 

@@ -19,8 +19,8 @@ import {
   xappType,
 } from "../../test/definition-control.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../../test/definitions.ts";
-import { refusal } from "../../test/failing-client.ts";
 import { find } from "../../test/test-control.ts";
+import { refusal } from "../../test/test-doubles.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { createDefinedController, createOfferedController } from "./setup.ts";
 

@@ -18,8 +18,8 @@ import {
   xappType,
 } from "../../test/definition-control.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
-import { refusal } from "../../test/failing-client.ts";
 import { find, startTestControl } from "../../test/test-control.ts";
+import { refusal } from "../../test/test-doubles.ts";
 import { kinds } from "../composite-resource/constants.ts";
 
 const shop = "shop";

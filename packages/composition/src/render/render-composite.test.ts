@@ -12,7 +12,7 @@ import {
   forClaim,
   type ResponseWish,
   type TestFunction,
-} from "../../test/test-functions.ts";
+} from "../../test/test-doubles.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";
 import { nameUuid, RenderError, type RenderInputs, uidOf } from "./render-inputs.ts";
 

@@ -8,7 +8,7 @@ import { conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/ob
 import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
 import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
 import { contains, startTestCluster, type TestCluster } from "../../test/test-control.ts";
-import { autoReady, type ResponseWish } from "../../test/test-functions.ts";
+import { autoReady, type ResponseWish } from "../../test/test-doubles.ts";
 import { clientReader } from "../composite/observe/observe.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 import { renderComposite } from "./render-composite.ts";

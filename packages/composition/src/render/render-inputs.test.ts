@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createResourceFetcher, noSchemas, objectsReader } from "@purlin/function-runner";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { createTestFunctions, respond } from "../../test/test-functions.ts";
+import { createTestFunctions, respond } from "../../test/test-doubles.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";
 import { RenderError } from "./render-inputs.ts";
 

@@ -6,7 +6,7 @@ import { silentLog, systemClock } from "@purlin/base";
 import type { ControllerClient, ControllerEngine } from "@purlin/kube-controller";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
-import { type ClientCall, intercepted, mortalClient } from "../../test/failing-client.ts";
+import { type ClientCall, intercepted, mortalClient } from "../../test/test-doubles.ts";
 import { configMapType, refTo, UsageScene, usageType } from "../../test/usage-scene.ts";
 import { createUsageControllers } from "./usage-controller.ts";
 import { UsageIndex } from "./usage-index.ts";

@@ -7,7 +7,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
-import { respond, type TestFunction } from "../../../test/test-functions.ts";
+import { respond, type TestFunction } from "../../../test/test-doubles.ts";
 import { composedName } from "../../composite-resource/crossplane-fields.ts";
 import { requireAlive } from "./apply-composed.ts";
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that dies between any two writes around an approved plan: the approval counts once, and is not lost.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
-import { mortalClient } from "../../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
-import type { ResponseWish } from "../../../test/test-functions.ts";
+import { mortalClient, type ResponseWish } from "../../../test/test-doubles.ts";
 import { labels as labelNames } from "../../composite-resource/constants.ts";
 import { resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
 import { guardAnnotations } from "./guard.ts";

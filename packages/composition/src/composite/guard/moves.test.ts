@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composed resources that get another name, or another composite resource, on a real API server.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { isNotFound } from "@purlin/kube-objects/errors";
@@ -7,9 +8,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, controllerOf, type KubeObject } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
-import { mortalClient } from "../../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
-import type { ResponseWish } from "../../../test/test-functions.ts";
+import { mortalClient, type ResponseWish } from "../../../test/test-doubles.ts";
 import { annotations } from "../../composite-resource/constants.ts";
 import { resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
 import { guardAnnotations } from "./guard.ts";

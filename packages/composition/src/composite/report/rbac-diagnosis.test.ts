@@ -8,8 +8,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { configMap, createCompositeBench } from "../../../test/composite-bench.ts";
 import { cacheDefinition } from "../../../test/definitions.ts";
-import { intercepted } from "../../../test/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../../test/test-control.ts";
+import { intercepted } from "../../../test/test-doubles.ts";
 import { diagnoseAccess } from "./report-failure.ts";
 
 let cluster: TestCluster;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { CompositeDeps } from "../context.ts";
+import type { CompositeDefinition, CompositeDeps, OwnStatusField } from "../context.ts";
 import type { PipelineCondition } from "../run/step-results.ts";
-import type { CompositeDefinition, OwnStatusField } from "../select/definition.ts";
 import { appliedStatus, desiredStatus, type StatusDraft, type StatusRules, statusAfter } from "./status-after.ts";
 import { baselineOf } from "./status-baseline.ts";
 

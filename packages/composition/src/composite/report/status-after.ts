@@ -16,8 +16,8 @@ import {
 } from "@purlin/kube-objects/object";
 import { systemConditionTypes } from "../../composite-resource/constants.ts";
 import type { CompositeSchema } from "../../composite-resource/crossplane-fields.ts";
+import type { OwnStatusField } from "../context.ts";
 import type { FunctionRevisionUsed, PipelineCondition } from "../run/step-results.ts";
-import type { OwnStatusField } from "../select/definition.ts";
 
 /** The changes of the status of an XR in one reconcile. */
 export interface StatusDraft {

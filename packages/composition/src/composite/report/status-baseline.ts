@@ -14,8 +14,13 @@ import {
 } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../../composite-resource/constants.ts";
 import { identityOf } from "../apply/apply-composed.ts";
-import { type CompositeContext, type CompositeDeps, stampFor } from "../context.ts";
-import type { CompositeDefinition, OwnStatusField } from "../select/definition.ts";
+import {
+  type CompositeContext,
+  type CompositeDefinition,
+  type CompositeDeps,
+  type OwnStatusField,
+  stampFor,
+} from "../context.ts";
 import type { CircuitState } from "../watch/circuit-breaker.ts";
 import { onlyConditions } from "../watch/self-updates.ts";
 import { type ConditionChanges, type StatusDraft, type StatusRules, statusAfter } from "./status-after.ts";

@@ -14,8 +14,7 @@ import {
   updatePolicyOf,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeContext, type CompositeDeps, steps } from "../context.ts";
-import type { DefinitionFacts } from "./definition.ts";
+import { type CompositeContext, type CompositeDeps, type DefinitionFacts, steps } from "../context.ts";
 
 /** A selection that knows its CompositionRevision. */
 interface RevisionSelection {
