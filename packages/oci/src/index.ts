@@ -22,7 +22,7 @@ export {
   platformText,
 } from "./content/manifest.ts";
 export { isOciError, OciError } from "./content/oci-error.ts";
-export { createTarReader } from "./content/tar-reader.ts";
+export { createTarReader } from "./image/layer-archive.ts";
 
 // Blobs on disk:
 
@@ -30,10 +30,10 @@ export { type ContentStore, openContentStore } from "./content/content-store.ts"
 
 // Layers, and images unpacked into a folder:
 
-export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./image/image-config.ts";
+export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./content/manifest.ts";
 export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
+export { fileEntry, folderEntries, type LayerEntry, type WrittenLayer } from "./image/layer-archive.ts";
 export { makeMountPoint, pathInside, unpackLayer } from "./image/unpack-layer.ts";
-export { fileEntry, folderEntries, type LayerEntry, type WrittenLayer } from "./image/write-layer.ts";
 
 // The client of registries:
 

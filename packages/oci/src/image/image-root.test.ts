@@ -7,7 +7,7 @@ import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { openContentStore } from "../content/content-store.ts";
 import { type BuiltImage, buildImage } from "../xpkg/package-image.ts";
 import { type ImageRoots, openImageRoots, type RootCollection } from "./image-root.ts";
-import { fileEntry } from "./write-layer.ts";
+import { fileEntry } from "./layer-archive.ts";
 
 interface Scene extends Disposable {
   readonly directory: string;

@@ -8,7 +8,7 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import type { Extract, Header } from "tar-stream";
 import { compressionOf } from "../content/manifest.ts";
 import { OciError } from "../content/oci-error.ts";
-import { createTarReader } from "../content/tar-reader.ts";
+import { createTarReader } from "./layer-archive.ts";
 
 /** What unpacking may use up; shared by all layers of an image. */
 export interface UnpackBudget {

@@ -12,7 +12,7 @@ import { type ContentStore, openContentStore } from "../content/content-store.ts
 import { type ImageReference, parseReference } from "../content/image-reference.ts";
 import { digestOf, mediaTypes, type Platform } from "../content/manifest.ts";
 import { isOciError } from "../content/oci-error.ts";
-import { fileEntry } from "../image/write-layer.ts";
+import { fileEntry } from "../image/layer-archive.ts";
 import { type Registry, startRegistry } from "../registry/registry.ts";
 import { type BuiltImage, buildImage, isComplete, pullImage, pushPackage } from "./package-image.ts";
 import { packageLayers } from "./read-package.ts";

@@ -11,8 +11,8 @@ import { createRegistryClient } from "../client/registry-client.ts";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { parseReference } from "../content/image-reference.ts";
 import { digestOf } from "../content/manifest.ts";
+import { folderEntries } from "../image/layer-archive.ts";
 import { unpackLayer } from "../image/unpack-layer.ts";
-import { folderEntries } from "../image/write-layer.ts";
 import { startRegistry } from "../registry/registry.ts";
 import {
   type BuiltImage,

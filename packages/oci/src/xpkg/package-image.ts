@@ -9,15 +9,17 @@ import { formatReference, type ImageReference } from "../content/image-reference
 import {
   type Descriptor,
   digestOf,
+  formatImageConfig,
   type ImageManifest,
   mediaTypes,
   type Platform,
+  type ProcessConfig,
+  parseImageConfig,
   parseManifest,
   selectPlatform,
 } from "../content/manifest.ts";
 import { isOciError, OciError } from "../content/oci-error.ts";
-import { formatImageConfig, type ProcessConfig, parseImageConfig } from "../image/image-config.ts";
-import { fileEntry, type LayerEntry, type WrittenLayer, writeLayer } from "../image/write-layer.ts";
+import { fileEntry, type LayerEntry, type WrittenLayer, writeLayer } from "../image/layer-archive.ts";
 import { packageFile, xpkgAnnotation } from "./read-package.ts";
 
 /** The label of images that bring no base and run on Purlin's own Node: its value is `node`. */

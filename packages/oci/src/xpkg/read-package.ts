@@ -7,7 +7,7 @@ import { textOf } from "@purlin/kube-objects/errors";
 import type { Extract } from "tar-stream";
 import type { ContentStore } from "../content/content-store.ts";
 import { compressionOf, type Descriptor, type ImageManifest } from "../content/manifest.ts";
-import { createTarReader } from "../content/tar-reader.ts";
+import { createTarReader } from "../image/layer-archive.ts";
 import { maxPackageBytes } from "./package-contents.ts";
 import { isPackageError, PackageError } from "./package-meta.ts";
 

@@ -9,7 +9,7 @@ import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
 import { extract, type Header, pack } from "tar-stream";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
-import { fileEntry } from "../image/write-layer.ts";
+import { fileEntry } from "../image/layer-archive.ts";
 import { type BuiltImage, buildImage } from "./package-image.ts";
 import { isPackageError } from "./package-meta.ts";
 import { readPackageText } from "./read-package.ts";

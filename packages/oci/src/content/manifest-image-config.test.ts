@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isOciError } from "../content/oci-error.ts";
-import { formatImageConfig, type ImageConfig, parseImageConfig } from "./image-config.ts";
+import { formatImageConfig, type ImageConfig, parseImageConfig } from "./manifest.ts";
+import { isOciError } from "./oci-error.ts";
 
 const process = { entrypoint: ["/function"], cmd: ["--debug"], env: ["A=b"], workingDir: "/work", user: "2000:2000" };
 const config: ImageConfig = {

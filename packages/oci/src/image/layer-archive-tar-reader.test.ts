@@ -9,12 +9,12 @@ import { pipeline } from "node:stream/promises";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { pack } from "tar-stream";
-import { unpackLayer } from "../image/unpack-layer.ts";
+import { openContentStore } from "../content/content-store.ts";
+import { mediaTypes } from "../content/manifest.ts";
+import { isOciError } from "../content/oci-error.ts";
 import { readArchive } from "../xpkg/xpkg-archive.ts";
-import { openContentStore } from "./content-store.ts";
-import { mediaTypes } from "./manifest.ts";
-import { isOciError } from "./oci-error.ts";
-import { createTarReader } from "./tar-reader.ts";
+import { createTarReader } from "./layer-archive.ts";
+import { unpackLayer } from "./unpack-layer.ts";
 
 /** An archive of two files, the first of which has these bytes as its size. */
 async function archiveWith(size: Uint8Array): Promise<Buffer> {

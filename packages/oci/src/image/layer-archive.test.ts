@@ -10,7 +10,7 @@ import { gunzipSync } from "node:zlib";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { extract, type Header } from "tar-stream";
 import { mediaTypes } from "../content/manifest.ts";
-import { fileEntry, folderEntries, type LayerEntry, writeLayer } from "./write-layer.ts";
+import { fileEntry, folderEntries, type LayerEntry, writeLayer } from "./layer-archive.ts";
 
 async function headersOf(tar: Buffer): Promise<Header[]> {
   const reader = extract();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The archive of a layer, written and read.
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { lstat, readdir, readlink } from "node:fs/promises";
@@ -6,7 +7,7 @@ import { join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { type Pack, pack } from "tar-stream";
+import { type Extract, extract, type Pack, pack } from "tar-stream";
 import { type Descriptor, mediaTypes } from "../content/manifest.ts";
 
 /** A layer that was written. */
@@ -135,4 +136,17 @@ export async function* folderEntries(folder: string, prefix = ""): AsyncGenerato
       yield { type: "file", name, mode, size: found.size, mtime, open: () => createReadStream(path) };
     }
   }
+}
+
+/**
+ * A stream that reads a tar archive entry by entry. tar-stream waits forever at an entry whose size is neither octal nor a base-256
+ * number; here such an archive ends with an error.
+ */
+export function createTarReader(): Extract {
+  const tar = extract();
+  // Added before those of the iterator, so that no reader sees the entry.
+  tar.on("entry", ({ name, size }) => {
+    if (!Number.isSafeInteger(size)) tar.destroy(new Error(`the entry ${JSON.stringify(name)} has no valid size`));
+  });
+  return tar;
 }
