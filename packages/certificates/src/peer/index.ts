@@ -5,6 +5,7 @@ export {
   dialTls,
   parseCertificates,
   type TlsIdentity,
+  type VerifiedRequestOptions,
   VerifyingAgent,
   verifyPeer,
 } from "./verified-connection.ts";

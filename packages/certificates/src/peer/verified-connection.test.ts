@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestOptions, request } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { createCrossplaneAuthority, issueAsCrossplane } from "../../test/crossplane-certificates.ts";
 import { createAuthority, issueCertificate } from "../certificate.ts";
 import type { KeyPair } from "../issuer.ts";
-import { VerifyingAgent } from "./verified-connection.ts";
+import { type VerifiedRequestOptions, VerifyingAgent } from "./verified-connection.ts";
 
 interface Outcome {
   /** The body of the answer, or the code of the error. */
@@ -84,6 +84,31 @@ test("such a certificate is refused when its authority, name, usage or time is w
   const notAfter = new Date(Date.now() - 60_000);
   const old = issueAsCrossplane(crossplane, { ...names, usages: ["server"], notBefore: new Date(0), notAfter });
   assert.deepEqual(await ask(old, { ca, ...partial }), refused("CERT_HAS_EXPIRED"));
+});
+
+test("a handshake ends when its request is given up, and its connection is closed", { timeout: 60_000 }, async (t) => {
+  // The limit of handshakes does not end this one.
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const silent = createTcpServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const agent = new VerifyingAgent({ keepAlive: true });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const options: VerifiedRequestOptions = { host: "127.0.0.1", port, agent, signal, handshakeSignal: signal };
+  const sent = request(options);
+  const failed = once(sent, "error");
+  sent.end();
+  const [connection] = (await once(silent, "connection")) as [Socket];
+  const closed = once(connection.resume(), "close");
+  connection.on("error", () => {});
+  controller.abort();
+  const [error] = (await failed) as [Error];
+  assert.match(error.message, /aborted/);
+  await closed;
+  assert.deepEqual(Object.values(agent.sockets).flat(), []);
+  agent.destroy();
+  silent.close();
 });
 
 test("a server that cannot be reached fails the request", async () => {

@@ -168,8 +168,14 @@ function textOf(pem: string | Uint8Array): string {
 /** The options of a request as Node hands them to its agent, and the function that takes the connection. */
 type Connection = Parameters<Agent["createConnection"]>;
 
-/** A request that is given up does not end a handshake: its connection is not the request's yet. */
-const handshakeMs = 30_000;
+/** The longest handshake, as in Go. */
+const handshakeMs = 10_000;
+
+/** The options of a request through a {@link VerifyingAgent}. */
+export interface VerifiedRequestOptions extends RequestOptions {
+  /** Ends the handshake. Node hands `signal` to the request alone, which has no connection before the handshake is complete. */
+  readonly handshakeSignal?: AbortSignal | undefined;
+}
 
 /**
  * Connections of HTTPS requests to servers that {@link verifyPeer} trusts: what Node's agent accepts, and certificates in Crossplane's form.
@@ -182,7 +188,7 @@ export class VerifyingAgent extends Agent {
   }
 
   override createConnection(...[options, callback]: Connection): Duplex | null | undefined {
-    const request = options as RequestOptions;
+    const request = options as VerifiedRequestOptions;
     if (request.rejectUnauthorized === false || callback === undefined)
       return super.createConnection(options, callback);
     const socket = super.createConnection({
@@ -192,10 +198,10 @@ export class VerifyingAgent extends Agent {
     } as Connection[0]);
     if (!(socket instanceof TLSSocket)) throw new Error("the connection of an HTTPS request is not a TLS socket");
     const failed = (error: Error): void => callback(error, socket);
-    const late = setTimeout(() => socket.destroy(new Error("TLS handshake timeout")), handshakeMs).unref();
-    socket.once("error", failed).once("close", () => clearTimeout(late));
+    const settled = endHandshake(socket, request.handshakeSignal);
+    socket.once("error", failed).once("close", settled);
     socket.once("secureConnect", () => {
-      clearTimeout(late);
+      settled();
       const error = verifyPeer(socket, {
         usage: "server",
         // Read only for a certificate that OpenSSL does not accept.
@@ -212,6 +218,18 @@ export class VerifyingAgent extends Agent {
     });
     return undefined;
   }
+}
+
+/** Destroys a socket whose handshake takes too long, or is given up, until the function that it returns is called. */
+function endHandshake(socket: TLSSocket, signal: AbortSignal | undefined): () => void {
+  const late = setTimeout(() => socket.destroy(new Error("net/http: TLS handshake timeout")), handshakeMs).unref();
+  const giveUp = (): void => void socket.destroy(new Error("the request was aborted"));
+  if (signal?.aborted) giveUp();
+  signal?.addEventListener("abort", giveUp, { once: true });
+  return () => {
+    clearTimeout(late);
+    signal?.removeEventListener("abort", giveUp);
+  };
 }
 
 /** The address of a server, and its expected identity. */

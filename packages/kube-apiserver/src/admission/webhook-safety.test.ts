@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
@@ -100,6 +100,23 @@ test("a webhook that does not answer ends the request, and nothing is written", 
     );
     assert.equal((await send("GET", `${maps}/hangs`)).code, 404);
   });
+});
+
+test("a webhook that does not complete the TLS handshake ends the request in time, and nothing is written", async () => {
+  const silent = createTcpServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const clientConfig = { url: `https://127.0.0.1:${port}/` };
+  await within("silent", { clientConfig }, async () => {
+    const { code, message } = await send("POST", maps, { metadata: { name: "silent" } });
+    assert.equal(code, 500);
+    assert.match(
+      message,
+      /failed calling webhook "silent\.test\.example\.org": .*\?timeout=1s": context deadline exceeded$/,
+    );
+    assert.equal((await send("GET", `${maps}/silent`)).code, 404);
+  });
+  silent.close();
 });
 
 test("a webhook that closes idle connections is called on a new one", async () => {

@@ -6,7 +6,7 @@ import { type Agent, request as httpsRequest, type RequestOptions } from "node:h
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { KeyPair } from "@purlin/certificates";
-import { VerifyingAgent } from "@purlin/certificates/peer";
+import { type VerifiedRequestOptions, VerifyingAgent } from "@purlin/certificates/peer";
 import type { User } from "../auth/user.ts";
 import { keepAliveMs } from "../http/exchange.ts";
 import type { ResolveService, ServiceAddress } from "../webhooks/webhook-client.ts";
@@ -125,12 +125,13 @@ export class Backends {
     for (const connection of this.#switched) connection.destroy();
   }
 
-  #options(remote: RemoteApi, request: BackendRequest, agent: Agent): RequestOptions {
+  #options(remote: RemoteApi, request: BackendRequest, agent: Agent): VerifiedRequestOptions {
     const { host, port } = this.address(remote);
     const { certPem, keyPem } = this.#certificate();
     const { namespace, name } = remote.service;
     return {
-      ...{ host, port, agent, method: request.method, path: request.path, signal: request.signal },
+      ...{ host, port, agent, method: request.method, path: request.path },
+      ...{ signal: request.signal, handshakeSignal: request.signal },
       headers: { ...request.headers, host: hostOf({ host, port }) } as Record<string, string | string[]>,
       ...{ cert: certPem, key: keyPem, servername: `${name}.${namespace}.svc` },
       ...(remote.caBundle !== "" && { ca: authorities(remote.caBundle), allowPartialTrustChain: true }),

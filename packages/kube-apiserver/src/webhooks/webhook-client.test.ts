@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
@@ -148,6 +148,28 @@ test("a call ends with the request that makes it", async () => {
   const call = { config, body: "{}", timeoutMs: 10_000, userAgent: "", signal: controller.signal };
   await assert.rejects(client.post(call), WebhookCallError);
   await assert.rejects(client.post(call), WebhookCallError, "a request that has ended makes no call");
+});
+
+test("a call ends with its request and its deadline while the TLS handshake is not complete", {
+  timeout: 60_000,
+}, async (t) => {
+  const silent = createTcpServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  // Only what this test does ends a call.
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const controller = new AbortController();
+  const call = { config: { url, caBundle }, body: "{}", timeoutMs: 2000, userAgent: "" };
+  const ended = async (signal: AbortSignal, end: () => void): Promise<string> => {
+    const failed = client.post({ ...call, signal }).catch((error: unknown) => String(error));
+    await once(silent, "connection");
+    end();
+    return String(await failed);
+  };
+  assert.match(await ended(controller.signal, () => controller.abort()), /aborted/);
+  const late = await ended(new AbortController().signal, () => t.mock.timers.tick(2000));
+  assert.equal(late, `Error: Post "${url}?timeout=2s": context deadline exceeded`);
+  silent.close();
 });
 
 test("a connection that is closed without a response is EOF", async () => {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of webhooks over HTTPS, for admission and for conversion. Errors have the texts of the reference, whose client is Go's.
 import { Buffer } from "node:buffer";
-import { request as httpsRequest, type RequestOptions } from "node:https";
+import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { inTurns, type Work } from "@purlin/base";
-import { VerifyingAgent } from "@purlin/certificates/peer";
+import { type VerifiedRequestOptions, VerifyingAgent } from "@purlin/certificates/peer";
 import {
   countJsonValues,
   isJsonObject,
@@ -77,7 +77,8 @@ export class WebhookClient {
     const route = { url: urlOf(config, seconds) };
     const ending = endingOf(call);
     try {
-      const options = { ...this.#options(config), signal: ending.signal, agent: this.#agent };
+      const { signal } = ending;
+      const options = { ...this.#options(config), signal, handshakeSignal: signal, agent: this.#agent };
       const { body, userAgent } = call;
       return await inTurns(readingReview(await this.#send(route, { method: "POST", body, userAgent, options })));
     } catch (error) {
@@ -93,7 +94,7 @@ export class WebhookClient {
     this.#agent.destroy();
   }
 
-  #options(config: JsonObject): RequestOptions {
+  #options(config: JsonObject): VerifiedRequestOptions {
     const bundle = stringAt(config, ["caBundle"]);
     const service = config["service"];
     const name = isJsonObject(service) ? `${stringAt(service, ["name"])}.${stringAt(service, ["namespace"])}.svc` : "";
@@ -160,7 +161,7 @@ interface Sent {
   readonly method: string;
   readonly body: string | undefined;
   readonly userAgent: string;
-  readonly options: RequestOptions;
+  readonly options: VerifiedRequestOptions;
 }
 
 interface Answer {
