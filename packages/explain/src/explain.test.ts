@@ -85,6 +85,18 @@ describe("the verdict", () => {
     assert.deepEqual([await verdict(59), await verdict(60)], ["waiting", "unknown"]);
   });
 
+  test("an edit long after the creation does not count as the time to become ready", async () => {
+    const written = (manager: string, age: number) => ({ manager, time: secondsAgo(age), fieldsV1: { "f:spec": {} } });
+    const edited = (name: string): KubeObject => {
+      const managedFields = [written("kubectl", 20), written("apiextensions.crossplane.io/composite", 1)];
+      const metadata = { creationTimestamp: secondsAgo(90_000), managedFields };
+      return withConditions(app(name, {}, metadata), [synced, ready(10)]);
+    };
+    const verdict = async (age: number): Promise<string> =>
+      (await explain(composing("web", [synced, creating(age)]), edited("a"), edited("b"))).verdict;
+    assert.deepEqual([await verdict(29), await verdict(30)], ["waiting", "unknown"]);
+  });
+
   test("the deadline is at least 30 seconds", async () => {
     const quick = withConditions(app("quick", {}, { creationTimestamp: secondsAgo(100) }), [synced, ready(99)]);
     const verdict = async (age: number): Promise<string> =>

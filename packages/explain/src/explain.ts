@@ -9,7 +9,7 @@ import { definitionReport } from "./causes/definitions.ts";
 import { isOperationKind, operationReport } from "./causes/operations.ts";
 import { isHealthyPackage, isPackageRevision, packageReport, revisionReport } from "./causes/packages.ts";
 import { circuitOpen, stale } from "./causes/state.ts";
-import { ageMs, claimedRef, elapsed, isTrue, refOf, refText } from "./inspect/facts.ts";
+import { ageMs, claimedRef, elapsed, isTrue, refOf, refText, timeToReadyMs } from "./inspect/facts.ts";
 import { definitionType, type Inspection, kindKey, readDefinedKinds, referenceableType } from "./inspect/inspection.ts";
 import type {
   Cause,
@@ -109,15 +109,11 @@ function readyTime(object: KubeObject): string | undefined {
 }
 
 /** Three times what objects of the kind usually take to become ready. */
-async function patience(object: KubeObject, { reader, now, kinds }: Inspection): Promise<number> {
+async function patience(object: KubeObject, { reader, kinds }: Inspection): Promise<number> {
   if (!kinds.has(kindKey(object))) return youngMs;
   const { apiVersion, kind } = object;
   const all = (await reader.list({ apiVersion, kind })) ?? [];
-  const times = all
-    .filter((one) => isTrue(one, "Ready"))
-    .map((one) => ageMs(one, now) - (elapsed(readyTime(one), now) ?? 0))
-    .filter((ms) => ms >= 0)
-    .sort((a, b) => a - b);
+  const times = all.flatMap((one) => timeToReadyMs(one) ?? []).sort((a, b) => a - b);
   const usual = times[Math.floor(times.length / 2)];
   return usual === undefined ? youngMs : Math.max(30_000, 3 * usual);
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { app, made, now, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import {
   ageMs,
@@ -27,6 +28,7 @@ import {
   refText,
   resourceName,
   specChangedAt,
+  timeToReadyMs,
   unmet,
 } from "./facts.ts";
 
@@ -286,4 +288,30 @@ describe("the nearest text", () => {
     nearest("a", texts);
     assert.deepEqual(texts, ["b", "a"]);
   });
+});
+
+test("the time to become ready begins with the last change of the spec before it", () => {
+  const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+  const object = (status: string, managedFields: readonly object[] = []): KubeObject =>
+    ({
+      ...{ apiVersion: "example.org/v1", kind: "App" },
+      metadata: { name: "a", creationTimestamp: at(0), managedFields },
+      status: { conditions: [{ type: "Ready", status, reason: "R", lastTransitionTime: at(50) }] },
+    }) as unknown as KubeObject;
+  const write = (second: number, more: object = {}): object => ({
+    ...{ manager: "kubectl", time: at(second), fieldsV1: { "f:spec": {} } },
+    ...more,
+  });
+  const references = { manager: "apiextensions.crossplane.io/composite" };
+  assert.equal(timeToReadyMs(object("True")), 50_000);
+  assert.equal(
+    timeToReadyMs(object("True", [write(10), write(40), write(60)])),
+    10_000,
+    "a later change has no effect",
+  );
+  assert.equal(timeToReadyMs(object("True", [write(45, references)])), 50_000, "references are not a change");
+  assert.equal(timeToReadyMs(object("True", [write(45, { fieldsV1: { "f:status": {} } })])), 50_000);
+  assert.equal(timeToReadyMs(object("True", [{ manager: "kubectl" }])), 50_000);
+  assert.equal(timeToReadyMs(object("False")), undefined);
+  assert.equal(timeToReadyMs({ apiVersion: "v1", kind: "A", metadata: {} }), undefined);
 });

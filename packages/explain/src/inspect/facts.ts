@@ -76,6 +76,24 @@ export function ageMs({ metadata }: KubeObject, now: number): number {
   return elapsed(metadata.creationTimestamp, now) ?? 0;
 }
 
+/** The manager of references to composed resources: they do not change what is wanted. */
+const referencesManager = "apiextensions.crossplane.io/composite";
+
+/**
+ * How long a ready object took to become ready: since it was created, or since the last change of its spec before that. Each generation
+ * sets the time of the condition again, so an old object that is edited would seem to have taken its whole age.
+ */
+export function timeToReadyMs(object: KubeObject): number | undefined {
+  const ready = condition(object, "Ready");
+  const to = Date.parse(ready?.lastTransitionTime ?? "");
+  const changes = specWrites(object)
+    .filter(({ manager }) => manager !== referencesManager)
+    .map(({ time }) => Date.parse(time ?? ""));
+  const created = Date.parse(object.metadata.creationTimestamp ?? "");
+  const from = Math.max(created, ...changes.filter((time) => time <= to));
+  return ready?.status === "True" && Number.isFinite(to - from) ? Math.max(0, to - from) : undefined;
+}
+
 /** A time in messages: `4m ago`. */
 export function ago(time: string | null | undefined, now: number): string {
   const ms = elapsed(time, now);
@@ -152,12 +170,16 @@ export function resourceName({ metadata }: KubeObject): string | undefined {
 }
 
 /** When the spec of an object was last changed, by its managed fields. */
-export function specChangedAt({ metadata }: KubeObject): string | undefined {
-  const times = (metadata.managedFields ?? [])
+export function specChangedAt(object: KubeObject): string | undefined {
+  const times = specWrites(object).map(({ time = "" }) => time);
+  return times.sort().at(-1) ?? object.metadata.creationTimestamp ?? undefined;
+}
+
+/** The managed fields of those that wrote the spec. */
+function specWrites({ metadata }: KubeObject) {
+  return (metadata.managedFields ?? [])
     .filter(({ subresource, fieldsV1 }) => !subresource && isJsonObject(objectAt(fieldsV1 ?? {}, ["f:spec"])))
-    .filter(({ fieldsV1 }) => Object.hasOwn(fieldsV1 ?? {}, "f:spec"))
-    .map(({ time = "" }) => time);
-  return times.sort().at(-1) ?? metadata.creationTimestamp ?? undefined;
+    .filter(({ fieldsV1 }) => Object.hasOwn(fieldsV1 ?? {}, "f:spec"));
 }
 
 /** The first elements of a list in messages, and how many more there are. */

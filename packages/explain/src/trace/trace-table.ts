@@ -2,7 +2,7 @@
 // The table of `crossplane resource trace`: the same columns, widths and texts.
 import { textOf } from "@purlin/kube-objects/errors";
 import { ageOf, type Condition, humanDuration, type KubeObject, stringAt } from "@purlin/kube-objects/object";
-import { condition, resourceName } from "../inspect/facts.ts";
+import { condition, resourceName, timeToReadyMs } from "../inspect/facts.ts";
 import { isPackage } from "../state/object-state.ts";
 import { isRevisionObject, type TraceNode } from "./trace-tree.ts";
 
@@ -91,11 +91,8 @@ export function usualColumn(title: string, now: number): TraceColumn | undefined
 }
 
 function timeToReady(object: KubeObject): string {
-  const ready = condition(object, "Ready");
-  const [from, to] = [object.metadata.creationTimestamp ?? "", ready?.lastTransitionTime ?? ""].map((time) =>
-    Date.parse(time),
-  );
-  return ready?.status === "True" && from && to ? humanDuration(Math.max(0, to - from)) : "-";
+  const ms = timeToReadyMs(object);
+  return ms === undefined ? "-" : humanDuration(ms);
 }
 
 function packageColumns({ wide = false }: TableOptions): readonly TraceColumn[] {
