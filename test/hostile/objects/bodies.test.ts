@@ -133,6 +133,13 @@ const attacks: Record<string, Attack> = {
     json,
     refused,
   ),
+  "a Pod of 11,000 containers and as many to debug the last of them": post(`${namespace}/pods`, {
+    metadata: { name: "debugged" },
+    spec: {
+      containers: list(11_000, (i) => ({ name: `c${i}`, image: "i" })),
+      ephemeralContainers: list(11_000, (i) => ({ name: `e${i}`, image: "i", targetContainerName: "c10999" })),
+    },
+  }),
   "an object of 90,000 finalizers without a domain": post(frees, {
     ...objectNamed("Free", "finalizers", {}),
     metadata: { name: "finalizers", finalizers: list(90_000, (i) => `f${i}`) },

@@ -185,6 +185,7 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
   const main = listAt(spec, "containers");
   const shared = common(spec, volumeMounts(volumes));
   const life = lifeOfContainer(spec);
+  const debugging = ephemeral(spec);
   const names = new Set<string>();
   const unique: Check = (container, at) => {
     const name = stringAt(container, ["name"]);
@@ -211,7 +212,7 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
       ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
     ]),
     ...firstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
-      all(shared, trimmedImage, unique, ephemeral(spec))(one, at("ephemeralContainers", index)),
+      all(shared, trimmedImage, unique, debugging)(one, at("ephemeralContainers", index)),
     ),
   ];
 }
@@ -248,9 +249,10 @@ const isSet = (value: JsonValue | undefined): boolean =>
 /** A container for debugging has no lifecycle of its own. */
 function ephemeral(spec: JsonObject): Check {
   const others = [...listAt(spec, "containers"), ...listAt(spec, "initContainers")];
+  const names = new Set(others.map(({ name }) => name));
   return (one, path) => {
     const target = stringAt(one, ["targetContainerName"]);
-    const isKnown = target === "" || others.some(({ name }) => name === target);
+    const isKnown = target === "" || names.has(target);
     const mounts = listAt(one, "volumeMounts");
     return [
       ...(isKnown ? [] : [notFoundValue(`${path}.targetContainerName`, target)]),
