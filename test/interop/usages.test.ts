@@ -9,7 +9,7 @@ import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { objectsAt } from "@purlin/kube-objects/object";
 import type { CommandInput } from "../../packages/cli/src/options/command-spec.ts";
-import { openUsageWebhook } from "../../packages/cli/src/start/start-webhook.ts";
+import { openUsageWebhook } from "../../packages/cli/src/start/start-services.ts";
 import { testUsages } from "../../packages/composition/test/usage-cases.ts";
 import { refTo, testDefinitionGuard, UsageScene } from "../../packages/composition/test/usage-scene.ts";
 import { startUsageWebhook, type UsageWebhook } from "../../packages/control-plane/src/usage-webhook.ts";

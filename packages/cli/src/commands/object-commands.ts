@@ -224,7 +224,7 @@ export const objectCommands: readonly CommandSpec[] = [
       namespaceOption,
       ...clusterOptions,
     ],
-    load: () => import("../patch/patch-command.ts"),
+    load: async () => ({ run: (await import("../edit/edit-commands.ts")).patch }),
   },
   {
     name: "edit",
@@ -234,7 +234,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { name: "[name]", description: "name of the object" },
     ],
     options: [subresourceOption, dataOption, namespaceOption, ...clusterOptions],
-    load: () => import("../edit/edit-command.ts"),
+    load: () => import("../edit/edit-commands.ts"),
   },
   {
     name: "delete",

@@ -11,7 +11,7 @@ import {
   tlsFromDirectory,
 } from "@purlin/function-runner";
 import { type FunctionHandler, nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
-import { callFunction, readRequest } from "../function-call/call-function.ts";
+import { callFunction, readRequest } from "../function-call/call-command.ts";
 import { parseTarget, type Target } from "../function-call/probe-target.ts";
 import { fetchersFromFiles } from "../function-call/requirement-files.ts";
 import { writeDevelopmentCertificates } from "../function-certs/certs-command.ts";

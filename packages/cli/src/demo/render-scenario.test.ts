@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromJson, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import { TestIo } from "../../test/test-io.ts";
-import type { Round } from "../function-call/call-function.ts";
+import type { Round } from "../function-call/call-command.ts";
 import { createStyle } from "../terminal/style.ts";
 import { renderOutcome } from "./render-scenario.ts";
 

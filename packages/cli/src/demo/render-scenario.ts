@@ -14,7 +14,7 @@ import {
   Status,
   Target,
 } from "@purlin/function-protocol";
-import type { CallOutcome, Round } from "../function-call/call-function.ts";
+import type { CallOutcome, Round } from "../function-call/call-command.ts";
 import { formatTable } from "../terminal/screen.ts";
 import type { Style } from "../terminal/style.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isUserError } from "../user-error.ts";
-import { parsePackageRuntime } from "./start-packages.ts";
+import { parsePackageRuntime } from "./start-services.ts";
 
 const rows: Readonly<Record<string, { reason: string; text: string; Function: string; Provider: string }>> = {
   Deployment: { reason: "one mode is for all", text: "Deployment", Function: "Deployment", Provider: "Deployment" },

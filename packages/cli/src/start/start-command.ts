@@ -40,8 +40,7 @@ import {
   readSettings,
   readStartInput,
 } from "./start-input.ts";
-import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
-import { openUsageWebhook } from "./start-webhook.ts";
+import { openPackages, openUsageWebhook, readPackages, type StartPackages } from "./start-services.ts";
 
 /** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
 interface StartFunctions extends FunctionFeatures, Pick<FunctionOptions, "answerLimits"> {

@@ -12,11 +12,14 @@ import {
   quoted,
   type TypeNames,
 } from "./generated-text.ts";
-import { isDefaulted, type MemberShape, type ObjectShape, shapeOf } from "./schema-shape.ts";
 import {
+  isDefaulted,
+  type MemberShape,
   memberParts,
   type NamedMember,
+  type ObjectShape,
   objectParts,
+  shapeOf,
   type TypeContext,
   type TypePart,
   type TypeUse,

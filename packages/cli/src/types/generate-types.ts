@@ -22,8 +22,15 @@ import {
   testSchemaFile,
 } from "./generated-text.ts";
 import { manifestSchema, type SchemaOptions } from "./manifest-schema.ts";
-import { shapeOf } from "./schema-shape.ts";
-import { memberParts, objectParts, type TypeContext, type TypePart, TypeTooLargeError, typeText } from "./type-text.ts";
+import {
+  memberParts,
+  objectParts,
+  shapeOf,
+  type TypeContext,
+  type TypePart,
+  TypeTooLargeError,
+  typeText,
+} from "./type-text.ts";
 
 /** The built-in kinds do not change while this process runs. */
 let builtin: Promise<readonly GeneratedFile[]> | undefined;

@@ -7,7 +7,7 @@ import { packageCrds } from "@purlin/package-manager";
 import { builtinComponents, objectMeta } from "./builtin-components.ts";
 import type { CustomKind } from "./custom-module.ts";
 import { generatedMark, sourcesKeyword } from "./generated-text.ts";
-import { componentOf, isDefaulted } from "./schema-shape.ts";
+import { componentOf, isDefaulted } from "./type-text.ts";
 
 /** A kind that manifests may have, and the definition that describes it. */
 interface ManifestKind {

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane from its start to its end, for the commands that run one: what it prints, and what it shows while it runs.
+
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { explainAll, type ObjectRef } from "@purlin/explain";
 import { type FunctionProcess, openLogFile, type SandboxSupport } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
+import { printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { simulationNote } from "../apiserver/server-options.ts";
 import { kubeconfigVariable } from "../cluster/cluster-client.ts";
 import { commandName } from "../command-name.ts";
 import { terminalText } from "../help/help-text.ts";
 import type { Io } from "../io.ts";
-import { skippedLine } from "../manifests/manifest.ts";
+import { listed, type Manifest, skippedLine } from "../manifests/manifest.ts";
 import { usualDataDir } from "../project/project-file.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { asInput, textOf, UserError } from "../user-error.ts";
 import { createFileApplier, type FileApplier, type Inventory, inventoryPath, openInventory } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
-import { createTypesRefresher } from "./refresh-types.ts";
 import { type AppliedObject, collectStatus, type PackageWatch, watchPackages } from "./status-snapshot.ts";
 import {
   createLiveView,
@@ -219,4 +222,58 @@ function shortest(cwd: string, path: string): string {
 /** The path of the log of a control plane. */
 export function logPath(directory: string): string {
   return join(directory, "purlin.log");
+}
+
+/** What refreshing types depends on. */
+interface TypesRefresherDeps {
+  /** The files and folders of the command line. */
+  readonly paths: readonly string[];
+  readonly io: Io;
+  readonly style: Style;
+  readonly say: (text: string) => void;
+}
+
+const folderName = "types";
+
+/**
+ * Makes the function that keeps generated types in step with the definitions of a project: those in the folder `types` of this folder
+ * and of the folders of the command line. Where there is no such folder it does nothing. It never rejects.
+ */
+export function createTypesRefresher({ paths, io, style, say }: TypesRefresherDeps): () => Promise<void> {
+  const folders = new Set(["", ...paths].map((path) => resolve(io.cwd, path, folderName)));
+  const known = new Map<string, string>();
+  const reported = new Map<string, string>();
+  const refreshOne = async (folder: string): Promise<void> => {
+    const { findProjectTypes, readDefinitions, writeProjectTypes } = await import("../types/project-types.ts");
+    const project = await findProjectTypes(folder, io);
+    if (project === undefined) return;
+    const state = digestOf(await readDefinitions(project, io));
+    if (known.get(folder) === state) return;
+    const { written, removed } = await writeProjectTypes(project, io);
+    known.set(folder, state);
+    const changed = [...written, ...removed].map((file) => join(project.shown, file));
+    if (changed.length > 0) say(`${style.good("✓")} refreshed ${listed(changed)}`);
+  };
+  return async () => {
+    for (const folder of folders) {
+      // The generator is loaded only where it is needed.
+      if (!existsSync(join(folder, "meta"))) continue;
+      try {
+        await refreshOne(folder);
+        reported.delete(folder);
+      } catch (error) {
+        const problem = harmlessLine(textOf(error));
+        // The same mistake is reported once.
+        if (io.signal.aborted || reported.get(folder) === problem) continue;
+        reported.set(folder, problem);
+        say(`${style.doubtful("!")} types not refreshed: ${problem}`);
+      }
+    }
+  };
+}
+
+function digestOf(definitions: readonly Manifest[]): string {
+  const hash = createHash("sha256");
+  for (const { object } of definitions) hash.update(`${printJson(object)}\n`);
+  return hash.digest("base64");
 }

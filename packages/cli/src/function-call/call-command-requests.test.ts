@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { RunFunctionRequest, toJson } from "@purlin/function-protocol";
 import { TestIo } from "../../test/test-io.ts";
-import { type RequestFiles, readRequest } from "./call-function.ts";
+import { type RequestFiles, readRequest } from "./call-command.ts";
 
 const xr = "apiVersion: example.org/v1\nkind: XApp\nmetadata: {name: a}\n";
 

@@ -8,7 +8,7 @@ import { silentLog } from "@purlin/base";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { TestIo } from "../../test/test-io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
+import { openPackages, readPackages, type StartPackages } from "./start-services.ts";
 
 const plain: StartPackages = {
   runtimes: { Function: "Deployment", Provider: "Deployment" },
