@@ -31,8 +31,7 @@ export {
   selectorProblems,
   within,
 } from "./objects/checks.ts";
-export { inMetaOrder } from "./objects/member-order.ts";
-export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
+export { inMetaOrder, metaOf, textFields, withMeta } from "./objects/object-members.ts";
 export { withNodeTopology } from "./pods/pod-resources.ts";
 export type { ResourceType } from "./registry/registry.ts";
 export { StoreFollower } from "./server/controller-kit.ts";

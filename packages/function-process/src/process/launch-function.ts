@@ -7,9 +7,8 @@ import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "../im
 import type { NetworkMaker, NetworkShape, SandboxNetwork } from "../image/sandbox-network.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
 import { stoppedText } from "../limits/throttle.ts";
-import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
+import { type GuardedProcess, type Program, spawnGuarded, withCompileCache } from "../spawn/guarded-process.ts";
 import { isWorkerMessage, type Launch, type LaunchEvents, type Supervision } from "../spawn/supervision.ts";
-import { withCompileCache } from "./clean-environment.ts";
 import { relativeTo, workerProgram } from "./function-module.ts";
 import type { PortPool } from "./function-port.ts";
 import type { FunctionProcess, FunctionSpec } from "./function-process.ts";

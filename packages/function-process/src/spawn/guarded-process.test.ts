@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +9,13 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { isAlive, until } from "../../test/local-processes.ts";
-import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
+import {
+  cleanEnvironment,
+  type GuardedProcess,
+  type Program,
+  spawnGuarded,
+  withCompileCache,
+} from "./guarded-process.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
 
@@ -171,3 +178,27 @@ async function untilPid(file: string): Promise<number> {
   });
   return pid;
 }
+
+test("a function gets what a program needs and none of our secrets", () => {
+  const env = {
+    PATH: "/bin",
+    LANG: "de_DE.UTF-8",
+    LC_ALL: "C",
+    TZ: "UTC",
+    TMPDIR: undefined,
+    HOME: "/root",
+    NODE_OPTIONS: "--inspect",
+    AWS_SECRET_ACCESS_KEY: "x",
+    KUBECONFIG: "/x",
+  };
+  assert.deepEqual(cleanEnvironment(env), { PATH: "/bin", LANG: "de_DE.UTF-8", LC_ALL: "C", TZ: "UTC" });
+});
+
+test("a source file shares the compile cache of the control plane, if there is one", () => {
+  const env = { PATH: "/bin" };
+  assert.deepEqual(withCompileCache(env, "/home/me/.cache/purlin/compiled/v26.0.0-x64-0"), {
+    PATH: "/bin",
+    NODE_COMPILE_CACHE: "/home/me/.cache/purlin/compiled",
+  });
+  assert.deepEqual(withCompileCache(env, undefined), env);
+});

@@ -9,7 +9,7 @@ import {
   labelSelectorOf,
   matchesLabels,
 } from "@purlin/kube-objects/selector";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import { type Catalog, hasSubresource, type ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite } from "./admission.ts";

@@ -6,7 +6,7 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue, startTestServer, type TestServer } from "../../test/test-server.ts";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./admission.ts";
 

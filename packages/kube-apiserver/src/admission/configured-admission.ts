@@ -3,7 +3,7 @@
 
 import { type AwaitingWork, awaited } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Catalog, ResourceType } from "../registry/registry.ts";
 import type { Watch } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite, ConfiguredAdmission, ConfiguredSteps } from "./admission.ts";

@@ -14,7 +14,7 @@ import { memberAt, parseApiVersion, stringAt } from "@purlin/kube-objects/object
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { serviceAccountUser, type User } from "../auth/user.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import { type Catalog, keyPrefix, objectKey, type ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { AdmissionAttributes } from "./admission.ts";

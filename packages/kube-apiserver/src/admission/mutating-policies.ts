@@ -6,7 +6,7 @@ import { type ApplyType, mergeUnowned } from "@purlin/kube-objects/apply";
 import { forbidden, internalError, type Status, StatusError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { PolicyOutcome } from "../metrics/admission-metrics.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { ReviewedWrite } from "./admission-review.ts";

@@ -12,7 +12,7 @@ import {
 } from "@purlin/cel";
 import { isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import { type OperationRule, operationRule, type Selector, selectorAt } from "./admission-webhook.ts";
 import { compileConditions } from "./match-rules.ts";

@@ -13,7 +13,7 @@ import {
 import { forbidden, type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionMetrics, ConditionLabels, PolicyOutcome } from "../metrics/admission-metrics.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { ReviewedWrite } from "./admission-review.ts";

@@ -8,7 +8,7 @@ import { memberAt, type OwnerReference, objectAt, parseApiVersion, stringAt } fr
 import type { AccessDecision, Authorizer, ResourceAccess } from "../auth/authorizer.ts";
 import type { EscalationCheck } from "../auth/rbac/escalation.ts";
 import { mastersGroup, type User } from "../auth/user.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionWrite } from "./admission.ts";
@@ -155,8 +155,6 @@ function remoteType(resource: JsonObject): OwnerType {
   };
 }
 
-// Who may approve and sign CertificateSigningRequests: a write to their subresources also needs a right on the signer that they name.
-
 const certificatesGroup = "certificates.k8s.io";
 
 /** A right on a signer, or on all signers of its domain. */
@@ -194,7 +192,7 @@ function isSigned(object: JsonObject, old: JsonObject): boolean {
   return ["certificate", "conditions"].some((name) => !jsonEqual(part(object, name), part(old, name)));
 }
 
-/** The plugins CertificateApproval and CertificateSigning. */
+/** The plugins CertificateApproval and CertificateSigning: who approves or signs a request needs a right on the signer that it names. */
 export function signerPlugins(authorizer: Authorizer): AdmissionPlugin[] {
   const plugin = (name: string, subresource: string, verb: string): AdmissionPlugin => ({
     name,
@@ -210,8 +208,6 @@ export function signerPlugins(authorizer: Authorizer): AdmissionPlugin[] {
   return [plugin("CertificateApproval", "approval", "approve"), plugin("CertificateSigning", "status", "sign")];
 }
 
-// A user that writes a policy with parameters must be able to read them: the policy reveals what they say.
-
 interface ParamAccessDeps {
   readonly store: Store<JsonObject>;
   readonly catalog: () => Catalog;
@@ -222,7 +218,7 @@ const policyGroup = "admissionregistration.k8s.io";
 const policies = ["validatingadmissionpolicies", "mutatingadmissionpolicies"];
 const bindings = ["validatingadmissionpolicybindings", "mutatingadmissionpolicybindings"];
 
-/** Users write policies only with parameters that they may read. */
+/** Users write policies only with parameters that they may read: a policy reveals what they say. */
 export function paramAccessCheck(deps: ParamAccessDeps): EscalationCheck {
   return ({ type, user, object, old }) => {
     if (type.group !== policyGroup || user.groups.includes(mastersGroup)) return;

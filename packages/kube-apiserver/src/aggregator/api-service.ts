@@ -6,7 +6,7 @@ import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-obj
 import { memberAt, numberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { User } from "../auth/user.ts";
 import { isPort, portRange } from "../objects/checks.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Store } from "../store/store.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { ageColumn, ageOfObject, column, nameColumn, nameOfObject } from "../table/table.ts";

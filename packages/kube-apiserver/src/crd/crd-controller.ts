@@ -6,7 +6,7 @@ import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type ConversionDeps, webhookConverter } from "../custom/conversion-webhook.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
 import type { RuleMetrics } from "../metrics/request-metrics.ts";
-import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import type { Registry, ResourceType } from "../registry/registry.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
 import type { Store, Watch } from "../store/store.ts";

@@ -6,7 +6,7 @@ import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { isCheckedFormat, type Schema } from "@purlin/kube-objects/schema";
 import type { RuleMetrics } from "../metrics/request-metrics.ts";
-import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";

@@ -5,7 +5,7 @@ import { type AwaitingWork, awaited, inTurns, type Work } from "@purlin/base";
 import type { FieldManager } from "@purlin/kube-objects/apply";
 import { unclassifiedError } from "@purlin/kube-objects/errors";
 import { type JsonObject, ownValue, printJson } from "@purlin/kube-objects/json";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import type { Endpoint, ObjectStorage, VersionConversion } from "../strategy/object-strategy.ts";
 import type { ObjectConverter } from "./conversion-webhook.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze, stringAt } from "@purlin/kube-objects/object";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import {
   bootstrapClusterRoleBindings,
   bootstrapClusterRoles,

@@ -4,7 +4,7 @@ import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { type PolicyRule, rulesOfRole } from "../auth/authorizer.ts";
 import { type BootstrapRole, type BootstrapSubject, bootstrapTable } from "../auth/rbac/bootstrap-table.ts";
 import { missingRights } from "../auth/rbac/escalation.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 const annotations = { "rbac.authorization.kubernetes.io/autoupdate": "true" };

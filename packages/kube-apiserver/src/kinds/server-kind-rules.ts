@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/j
 import { dns1123SubdomainProblems, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type Check, eachItem, listAt, selectorProblems } from "../objects/checks.ts";
-import { isDeleting, metaOf, textFields, withMember, withMeta } from "../objects/object-meta.ts";
+import { isDeleting, metaOf, textFields, withMember, withMeta } from "../objects/object-members.ts";
 import { type KindRules, wholeMetaChecks } from "../strategy/kind-rules.ts";
 
 const finalizer = "kubernetes";

@@ -5,7 +5,7 @@ import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { objectAt } from "@purlin/kube-objects/object";
 import { apiServiceRules } from "../aggregator/api-service.ts";
 import { crdRules } from "../crd/crd-rules.ts";
-import { isDeleting } from "../objects/object-meta.ts";
+import { isDeleting } from "../objects/object-members.ts";
 import type { WriteRules } from "../registry/registry.ts";
 import {
   allVerbs,

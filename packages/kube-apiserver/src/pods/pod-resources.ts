@@ -18,7 +18,7 @@ import {
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
-import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
 import { admitUnstored } from "../rest/admitted-write.ts";

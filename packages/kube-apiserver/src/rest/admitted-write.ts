@@ -3,7 +3,7 @@
 import { inTurns } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionAttributes, AdmissionOperation, WriteAdmission } from "../admission/admission.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RestRequest } from "./rest-context.ts";
 import type { DeleteOptions } from "./write-options.ts";

@@ -13,7 +13,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
-import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";

@@ -18,7 +18,7 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata";
 import type { ObjectMeta } from "@purlin/kube-objects/object";
 import { accessDenied } from "../auth/authorizer.ts";
-import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry, Transaction } from "../store/store.ts";

@@ -14,7 +14,7 @@ import {
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import type { FieldValidation } from "@purlin/kube-objects/patch";
 import { TypedFormError } from "@purlin/kube-objects/typed";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf } from "../registry/registry.ts";
 import type { DecodedObject, ObjectStrategy } from "../strategy/object-strategy.ts";
 import { type DecodedBody, readRequestBody, summaryOf, UndecodableBodyError } from "./request-body.ts";

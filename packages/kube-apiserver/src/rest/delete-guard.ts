@@ -2,7 +2,7 @@
 import { type ResourceName, type Status, StatusError } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { systemUser, type User } from "../auth/user.ts";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import type { Decision, Entry, Store, Transaction } from "../store/store.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";

@@ -12,7 +12,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { WriteAdmission } from "../admission/admission.ts";
-import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
 import type { Decision, Entry, Transaction } from "../store/store.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import { hasSubresource, type ResourceType } from "../registry/registry.ts";
 
 interface Replacement {

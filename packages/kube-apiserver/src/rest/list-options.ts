@@ -18,7 +18,7 @@ import {
   parseLabelSelector,
   unknownFieldSelector,
 } from "@purlin/kube-objects/selector";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Store } from "../store/store.ts";
 import type { ObjectView } from "../strategy/object-strategy.ts";
 

@@ -11,8 +11,7 @@ import {
   printJson,
 } from "@purlin/kube-objects/json";
 import { inTypedOrder } from "@purlin/kube-objects/typed";
-import { inNameOrder, orderingByName } from "../objects/member-order.ts";
-import { withMeta } from "../objects/object-meta.ts";
+import { inNameOrder, orderingByName, withMeta } from "../objects/object-members.ts";
 import type { Change, Codec, Entry } from "../store/store.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import type { RestRequest } from "./rest-context.ts";

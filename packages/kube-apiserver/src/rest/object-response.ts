@@ -3,8 +3,7 @@
 import type { Work } from "@purlin/base";
 import { badRequest, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
-import { inNameOrder } from "../objects/member-order.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { inNameOrder, metaOf } from "../objects/object-members.ts";
 import { apiVersionOf, type ResourceType } from "../registry/registry.ts";
 import {
   type ApiRequest,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { dedupedOwners } from "../objects/object-meta.ts";
+import { dedupedOwners } from "../objects/object-members.ts";
 
 const owner = (uid: string, more: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",

@@ -5,7 +5,7 @@ import type { AdmissionChain } from "../admission/admission.ts";
 import type { Authorizer, ResourceAccess } from "../auth/authorizer.ts";
 import type { EscalationCheck } from "../auth/rbac/escalation.ts";
 import type { User } from "../auth/user.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Catalog, ResourceType } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Store } from "../store/store.ts";

@@ -23,7 +23,7 @@ import {
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { patchResultInvalid, strictDecodingText } from "@purlin/kube-objects/patch";
 import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
-import { dedupedOwners, metaOf, withMeta } from "../objects/object-meta.ts";
+import { dedupedOwners, metaOf, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf, objectKey, type ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { type DecodedObject, type Endpoint, tracking } from "../strategy/object-strategy.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf } from "../registry/registry.ts";
 import type { StreamEvent } from "../request/api-request.ts";
 import type { Change, Entry } from "../store/store.ts";

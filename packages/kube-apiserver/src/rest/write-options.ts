@@ -17,7 +17,7 @@ import {
   validateWriteOptions,
 } from "@purlin/kube-objects/patch";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
 import { readBoolean, readInteger } from "./list-options.ts";

@@ -24,7 +24,7 @@ import {
   type RuleSet,
 } from "../auth/authorizer.ts";
 import { apiAudience, authenticated, namedAudiences, type TokenAuthenticator, type User } from "../auth/user.ts";
-import { inMetaOrder } from "../objects/member-order.ts";
+import { inMetaOrder } from "../objects/object-members.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { admitUnstored } from "../rest/admitted-write.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";

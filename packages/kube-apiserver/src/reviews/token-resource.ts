@@ -5,7 +5,7 @@ import { goQuote, isJsonObject, isNumber, type JsonObject, type JsonValue } from
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
 import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/user.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import { objectKey } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
 import { admitUnstored } from "../rest/admitted-write.ts";

@@ -10,7 +10,7 @@ import {
   ownValue,
 } from "@purlin/kube-objects/json";
 import { type ManagedFieldsEntry, memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import type { ScalePaths } from "../strategy/kind-rules.ts";
 
 export const scaleVersion = "autoscaling/v1";

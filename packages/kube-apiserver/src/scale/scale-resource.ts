@@ -14,7 +14,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { numberAt } from "@purlin/kube-objects/object";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { applyUpdate, type UpdateAdmission, type UpdatePlan, updateAdmission } from "../rest/apply-update.ts";

@@ -5,7 +5,7 @@ import { memberAt, type OwnerReference, parseApiVersion } from "@purlin/kube-obj
 import { type LabelSelectorObject, matchesLabels, readingLabelSelector } from "@purlin/kube-objects/selector";
 import { type OwnedObject, ownedObject } from "../gc/decide.ts";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import { type ApiGroup, type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 import { inStoredOrder, objectCodec } from "../rest/object-codec.ts";
 import type { Log } from "../store/change-log.ts";

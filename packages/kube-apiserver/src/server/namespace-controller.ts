@@ -3,7 +3,7 @@ import { timestamp } from "@purlin/kube-objects/apply";
 import { isConflict, isDeletionDenied, isNotFound, textOf } from "@purlin/kube-objects/errors";
 import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
-import { isDeleting, metaOf } from "../objects/object-meta.ts";
+import { isDeleting, metaOf } from "../objects/object-members.ts";
 import { type Catalog, keyPrefix, type ResourceType } from "../registry/registry.ts";
 import type { Store, Watch } from "../store/store.ts";
 import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";

@@ -6,7 +6,7 @@ import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { tempDirectory } from "../../test/store/temp-store.ts";
 import { definitionsPath, widgetCrd } from "../../test/test-server.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const roles = `${rbac}/clusterroles`;

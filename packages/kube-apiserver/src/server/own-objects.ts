@@ -3,8 +3,7 @@
 import { timestamp } from "@purlin/kube-objects/apply";
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { inMetaOrder } from "../objects/member-order.ts";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { inMetaOrder, metaOf, withMeta } from "../objects/object-members.ts";
 import { type ApiGroup, type Catalog, keyPrefix, objectKey, type ResourceType } from "../registry/registry.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
 import type { RestServices } from "../rest/rest-context.ts";

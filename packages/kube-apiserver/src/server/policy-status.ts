@@ -23,7 +23,7 @@ import {
   openAPIPathKey,
 } from "@purlin/kube-objects/openapi";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { type InternalClient, StoreFollower } from "./controller-kit.ts";

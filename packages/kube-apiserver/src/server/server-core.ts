@@ -27,7 +27,7 @@ import {
 import { CrdController } from "../crd/crd-controller.ts";
 import { serverKinds, withRoles } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import { podResources } from "../pods/pod-resources.ts";
 import { type Catalog, hasSubresource, keyPrefix, Registry, type ResourceType } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";

@@ -12,7 +12,7 @@ import type { MutatingPolicyDeps } from "../admission/mutating-policies.ts";
 import type { DispatchDeps } from "../admission/webhook-dispatch.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import type { AdmissionMetrics } from "../metrics/admission-metrics.ts";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf, type Catalog, type ResourceType } from "../registry/registry.ts";
 import { decodedObject } from "../rest/decode-object.ts";
 import type { Store } from "../store/store.ts";

@@ -14,7 +14,7 @@ import {
 } from "@purlin/kube-objects/json";
 import { parseApiVersion, withMember as withMemberAt } from "@purlin/kube-objects/object";
 import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
-import { metaOf, withMember, withMeta } from "../objects/object-meta.ts";
+import { metaOf, withMember, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/registry.ts";
 import { plainPrinter } from "../table/table.ts";
 import { builtinApplyVersions, builtinSchema } from "./apply-versions.ts";

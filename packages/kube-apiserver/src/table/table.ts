@@ -12,8 +12,7 @@ import {
 } from "@purlin/kube-objects/json";
 import { jsonPath } from "@purlin/kube-objects/json-path";
 import { ageOf } from "@purlin/kube-objects/object";
-import { inMetaOrder } from "../objects/member-order.ts";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
+import { inMetaOrder, metaOf, withMeta } from "../objects/object-members.ts";
 
 /** A column of a Table. */
 export interface TableColumn {

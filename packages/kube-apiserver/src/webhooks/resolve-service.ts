@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { metaOf } from "../objects/object-meta.ts";
+import { metaOf } from "../objects/object-members.ts";
 import type { Store } from "../store/store.ts";
 import type { ResolveService, ServiceAddress } from "./webhook-client.ts";
 

@@ -12,8 +12,14 @@ export {
   validatePatchOptions,
   validateWriteOptions,
 } from "./decode-patch.ts";
-export { applyingJsonPatch, applyingWrittenPatch, applyJsonPatch } from "./json-patch.ts";
+export {
+  applyingJsonPatch,
+  applyingWrittenPatch,
+  applyJsonPatch,
+  consumedPatch,
+  jsonPatchedText,
+  mergePatchedText,
+} from "./json-patch.ts";
 export { applyingMergePatch, applyMergePatch, createMergePatch, withoutNulls } from "./merge-patch.ts";
 export type { WrittenValue } from "./patch-document.ts";
-export { consumedPatch, jsonPatchedText, mergePatchedText } from "./patched-text.ts";
 export { applyingStrategicMergePatch, applyStrategicMergePatch, type StrategicMergeSchema } from "./strategic-merge.ts";

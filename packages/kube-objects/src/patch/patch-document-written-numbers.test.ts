@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finish } from "@purlin/base";
@@ -8,9 +9,8 @@ import type { Fractions } from "../json/json-reader.ts";
 import { parseJsonStrict } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { decodeJsonPatch } from "./decode-patch.ts";
-import { applyingWrittenPatch } from "./json-patch.ts";
+import { applyingWrittenPatch, jsonPatchedText } from "./json-patch.ts";
 import { markNumbers, unmarkingNumbers, type WrittenValue } from "./patch-document.ts";
-import { jsonPatchedText } from "./patched-text.ts";
 
 const applyWrittenPatch = (...patch: Parameters<typeof applyingWrittenPatch>): WrittenValue =>
   finish(applyingWrittenPatch(...patch));

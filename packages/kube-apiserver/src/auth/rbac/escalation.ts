@@ -9,7 +9,7 @@ import {
   jsonEqual,
 } from "@purlin/kube-objects/json";
 import { memberAt } from "@purlin/kube-objects/object";
-import { metaOf, withMeta } from "../../objects/object-meta.ts";
+import { metaOf, withMeta } from "../../objects/object-members.ts";
 import type { ResourceType } from "../../registry/registry.ts";
 import { coversPath, has, missingRolesText, type PolicyRule, type ResourceAccess, rulesOfRole } from "../authorizer.ts";
 import { mastersGroup, type User } from "../user.ts";

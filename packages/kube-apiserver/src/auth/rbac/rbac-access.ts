@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compareUtf8, goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { metaOf } from "../../objects/object-meta.ts";
+import { metaOf } from "../../objects/object-members.ts";
 import type { Store, Watch } from "../../store/store.ts";
 import {
   type AccessAttributes,

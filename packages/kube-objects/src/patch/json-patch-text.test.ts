@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json/json-value.ts";
-import { applyJsonPatch } from "./json-patch.ts";
+import { applyJsonPatch, consumedPatch, jsonPatchedText, mergePatchedText } from "./json-patch.ts";
 import { applyMergePatch } from "./merge-patch.ts";
-import { consumedPatch, jsonPatchedText, mergePatchedText } from "./patched-text.ts";
 
 // As the reference prints a ConfigMap: members in the order of its type.
 const document: JsonObject = {
