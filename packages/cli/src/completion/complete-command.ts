@@ -165,8 +165,20 @@ async function valuesOf(option: OptionSpec | undefined, current: string, context
   if (attribute === "namespace") return live(context, (names) => names.namespaces(current));
   if (attribute === "context") return live(context, (names) => names.contexts(current));
   if (placeholder === "code") return { action: "none", candidates: await causeCodes(current) };
+  if (placeholder === "name=source") {
+    const found = await live(context, (names) => names.functions(current));
+    return { action: "open", candidates: found.candidates.map(({ value }) => ({ value: `${value}=` })) };
+  }
+  if (placeholder === "kind/name") return live(context, (names) => names.composites(current));
+  if (attribute === "xr" && placeholder === "name") return live(context, (names) => compositeNames(names, current));
   if (placeholder === "type/name") return live(context, (names) => names.objects(current));
   return paths(placeholder);
+}
+
+/** Composite resources by their names alone, each once. */
+async function compositeNames(names: LiveNames, current: string): Promise<readonly Candidate[]> {
+  const all = (await names.composites("")).map(({ value }) => value.slice(value.indexOf("/") + 1));
+  return [...new Set(all)].filter((value) => value.startsWith(current)).map((value) => ({ value }));
 }
 
 /** The codes of `purlin explain --code`, written in either case. */
@@ -203,7 +215,7 @@ async function argumentsOf(command: CommandSpec, current: string, context: Conte
   const argument = known[args.length] ?? (/\.\.\.[\]>]$/.test(known.at(-1)?.name ?? "") ? known.at(-1) : undefined);
   const name = argument?.name.replaceAll(/[<>[\].]/g, "");
   if (argument === undefined || name === undefined) return nothing;
-  if (name === "shell") return { action: "none", candidates: listed(argument.description, current) };
+  if (name === "shell" || name === "what") return { action: "none", candidates: listed(argument.description, current) };
   if (name === "type" || name === "xr") {
     if (command.name === "render") return paths("file");
     const found = await live(context, (names) =>

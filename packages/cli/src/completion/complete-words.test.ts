@@ -21,6 +21,10 @@ function namesOf(input: CommandInput, asked: string[]): LiveNames {
     namespaces: ask("namespaces"),
     contexts: ask("contexts"),
     functions: ask("functions"),
+    composites: async (prefix) =>
+      [{ value: "App/shop" }, { value: "Part/shop" }, { value: "Part/sink" }].filter(({ value }) =>
+        value.startsWith(prefix),
+      ),
     runs: ask("runs"),
     [Symbol.asyncDispose]: async () => void asked.push("closed"),
   };
@@ -261,4 +265,9 @@ describe("the answer to a shell", () => {
     assert.equal(await answer("--line", "purlin apply -f ", ""), "files\n");
     assert.equal(await answer("--line"), (await answer("--", "")) as string);
   });
+});
+
+test("composite resources are offered by name, each once, or by kind and name", async () => {
+  assert.deepEqual(await offered("diff", "--xr", "sh"), ["none", "shop"]);
+  assert.deepEqual(await offered("logs", "--xr", "Part/"), ["none", "Part/shop", "Part/sink"]);
 });

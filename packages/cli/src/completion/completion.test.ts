@@ -23,12 +23,46 @@ before(async () => {
   );
   const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: elsewhere, namespace: kube-system}\n";
   const odd = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: 'team:a b$x'}\n";
-  await runInProcess(["apply", "-f", "-"], { cwd: folder.path, stdin: [...objects, other, odd].join("---\n") });
+  const defined = [
+    ["CompositeResourceDefinition", "compositeresourcedefinitions", "apiextensions.crossplane.io"],
+    ["Function", "functions", "pkg.crossplane.io"],
+    ["App", "apps", "example.org"],
+  ].map(([kind = "", plural = "", group = ""]) => definitionOf(kind, plural, group));
+  const definition = `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: apps.example.org}
+spec: {group: example.org, names: {kind: App, plural: apps}}
+`;
+  const fn = "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn-shop}\n";
+  const blog = "apiVersion: example.org/v1\nkind: App\nmetadata: {name: blog}\n";
+  await runInProcess(["apply", "-f", "-"], {
+    cwd: folder.path,
+    stdin: [...objects, other, odd, ...defined, definition, fn, blog].join("---\n"),
+  });
 });
 after(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
+
+/** A CRD of a kind with any fields. */
+function definitionOf(kind: string, plural: string, group: string): string {
+  return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: ${plural}.${group}
+  annotations: {api-approved.kubernetes.io: unapproved}
+spec:
+  group: ${group}
+  scope: Cluster
+  names: {kind: ${kind}, plural: ${plural}}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`;
+}
 
 /** On a busy machine an answer takes longer than a shell would wait. */
 const patient = { PURLIN_COMPLETION_TIMEOUT: "10m" };
@@ -69,6 +103,10 @@ const cases: Readonly<Record<string, { readonly words: readonly string[]; readon
   OddNames: { words: ["get", "clusterrole", "team:a b"], want: ["none", "team:a b$x"] },
   Contexts: { words: ["get", "--context", ""], want: ["none", "purlin"] },
   ForAnObject: { words: ["events", "--for", "configmaps/ca"], want: ["none", "configmaps/cart"] },
+  Functions: { words: ["diff", "--function", "fn-"], want: ["open", "fn-shop="] },
+  CompositeNames: { words: ["diff", "--xr", "bl"], want: ["none", "blog"] },
+  CompositesByKind: { words: ["logs", "--xr", "App/"], want: ["none", "App/blog"] },
+  ListedArguments: { words: ["top", ""], want: ["none", "functions", "xrs"] },
   UnknownCommand: { words: ["nonsense", ""], want: ["none"] },
   UnknownType: { words: ["get", "nonsense", ""], want: ["none"] },
   UnknownOption: { words: ["get", "--nonsense", "cm", "sho"], want: ["none", "shop"] },

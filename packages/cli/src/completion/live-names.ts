@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { textAt } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Resource } from "../cluster/find-resource.ts";
 import type { Io } from "../io.ts";
@@ -14,8 +15,12 @@ export interface LiveNames extends AsyncDisposable {
   namespaces(prefix: string): Promise<readonly Candidate[]>;
   contexts(prefix: string): Promise<readonly Candidate[]>;
   functions(prefix: string): Promise<readonly Candidate[]>;
+  /** Composite resources of all definitions, as `KIND/NAME`. */
+  composites(prefix: string): Promise<readonly Candidate[]>;
   runs(prefix: string): Promise<readonly Candidate[]>;
 }
+
+const definitionType = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositeResourceDefinition" };
 
 /** More names than this help no one. */
 const mostNames = 500;
@@ -55,6 +60,16 @@ export function openLiveNames(input: CommandInput, io: Io): LiveNames {
       return beginning(await contextNames(input, io), prefix);
     },
     functions: async (prefix) => beginning(await list("functions.pkg.crossplane.io"), prefix),
+    async composites(prefix) {
+      const { items } = await (await cluster()).client.list(definitionType, { signal: io.signal });
+      const lists = items.map(async (definition) => {
+        const names = await list(
+          `${textAt(definition, ["spec", "names", "plural"])}.${textAt(definition, ["spec", "group"])}`,
+        );
+        return names.map((name) => `${textAt(definition, ["spec", "names", "kind"])}/${name}`);
+      });
+      return beginning((await Promise.all(lists)).flat(), prefix);
+    },
     async runs(prefix) {
       const { openRuns } = await import("../runs/runs-source.ts");
       await using source = await openRuns(input, io);
