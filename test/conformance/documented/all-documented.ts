@@ -10,7 +10,7 @@ export const documentedDifferences: readonly DocumentedDifference[] = [...apiObj
 export const shownElsewhere: Readonly<Record<string, string>> = {
   "Controllers of workloads, scheduler and kubelets": "packages/workload-simulator/src/deployments/deployments.test.ts",
   "Admission plugins": "packages/cli/src/apiserver/server-options.test.ts",
-  "APIServices of the server's own groups": "packages/kube-apiserver/src/server/api-services.test.ts",
+  "APIServices of the server's own groups": "packages/kube-apiserver/src/server/own-objects.test.ts",
   "A data directory that is read-only from the start": "test/chaos/disk.test.ts",
   "Values of one body: fields, items, lists and objects": "test/hostile/objects/fields.test.ts",
   "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
