@@ -6,7 +6,7 @@ import { goQuote, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-
 import { memberAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
 import { amountsAt } from "../checks/resource-names.ts";
-import { chargedAmounts } from "../quota/pod-charge.ts";
+import { chargedAmounts } from "./pod-charge.ts";
 
 type Attributes = Parameters<NonNullable<AdmissionPlugin["validate"]>>[0];
 

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { quantityNanos } from "@purlin/kube-objects/typed";
 import { type Amounts, amountsAt, containerAmounts } from "../checks/resource-names.ts";
-import { addPod } from "./pod-charge.ts";
+import { addPod } from "../pods/pod-charge.ts";
 
 /** Values in billionths by the name of the resource in a quota. */
 export type Usage = ReadonlyMap<string, bigint>;

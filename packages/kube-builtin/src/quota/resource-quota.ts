@@ -12,8 +12,8 @@ import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
 import { type Amounts, amountsAt } from "../checks/resource-names.ts";
+import { hasOwnAmounts } from "../pods/pod-charge.ts";
 import { devicesOfClass, NamespacedObjects, type Usage, usageOf } from "./object-usage.ts";
-import { hasOwnAmounts } from "./pod-charge.ts";
 import { isInScope, isTerminating, QuotaUsage, quotaChecks } from "./quota-usage.ts";
 
 type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];
