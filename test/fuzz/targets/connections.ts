@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes over a connection to the API server, and what clients of clusters read.
+import { isDeepStrictEqual } from "node:util";
 import {
   certificatesProblem,
   createAuthority,
@@ -19,8 +20,9 @@ import { uriProblem } from "../../../packages/kube-builtin/src/checks/addresses.
 import { startTestServer, type TestServer } from "../../../packages/kube-builtin/test/index.ts";
 import { parseWarnings } from "../../../packages/kube-client/src/https-transport.ts";
 import { accessFromKubeconfig, checkKubeconfig } from "../../../packages/kube-client/src/index.ts";
+import { type Frame, FrameReader, maxFrameBytes } from "../../../packages/kube-client/src/websocket-frames.ts";
 import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
-import { accepted, acceptedAsync, isRefusal, type Target } from "../engine/target.ts";
+import { accepted, acceptedAsync, isRefusal, property, type Target } from "../engine/target.ts";
 
 const unexpected: unknown[] = [];
 let started: Promise<TestServer> | undefined;
@@ -267,5 +269,34 @@ export const certificate: Target = {
       keyPairProblem({ certificate: bytes, key, uriProblem });
       keyPairProblem({ certificate: Buffer.from(authority.certPem), key: bytes, uriProblem });
     }
+  },
+};
+
+/** The frames in chunks, as far as they can be read. */
+function framesIn(chunks: readonly Buffer[]): readonly Frame[] {
+  const reader = new FrameReader();
+  const frames: Frame[] = [];
+  accepted(() => {
+    for (const chunk of chunks) for (const frame of reader.read(chunk)) frames.push(frame);
+  }, isRefusal);
+  return frames;
+}
+
+export const webSocketFrames: Target = {
+  covers: ["kube-client/src"],
+  dictionary: ["\x82\x03\x00\x90\x1f", "\x02\x01", "\x80\x00", "\x88\x02\x03\xe8", "\x89\x00", "\x82\x7e", "\x82\x7f"],
+  seeds: ["\x82\x03\x00\x90\x1f\x82\x04\x00abc\x88\x02\x03\xe8", "\x02\x01\x00\x80\x02hi", "\x82\x7e\x00\x03abc"].map(
+    (text) => Buffer.from(text, "latin1"),
+  ),
+  growth: { frames: (count) => "\x82\x01a".repeat(count), empty: (count) => "\x82\x00".repeat(count) },
+  run(input) {
+    const whole = framesIn([input]);
+    // However a connection splits what was sent, the frames are the same.
+    const single = framesIn(Array.from(input, (byte) => Buffer.of(byte)));
+    property(isDeepStrictEqual(whole, single), "frames depend on how their bytes arrive");
+    property(
+      whole.every(({ payload }) => payload.length <= maxFrameBytes),
+      "a frame is larger than allowed",
+    );
   },
 };

@@ -17,6 +17,7 @@ export const targets: Readonly<Record<string, Load>> = {
   headers: async () => (await connections()).headers,
   certificate: async () => (await connections()).certificate,
   kubeconfig: async () => (await connections()).kubeconfig,
+  "websocket-frames": async () => (await connections()).webSocketFrames,
   "function-messages": async () => (await protocol()).functionMessages,
   "function-json": async () => (await protocol()).functionJson,
   struct: async () => (await protocol()).struct,
