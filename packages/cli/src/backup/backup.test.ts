@@ -2,7 +2,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  watch,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -250,14 +260,36 @@ for (const [what, { change, says }] of Object.entries(damaged)) {
   });
 }
 
-test("a backup that is interrupted leaves no file", async () => {
-  const aborted = AbortSignal.abort(new Error("stopped by SIGINT"));
-  const before = readdirSync(folder.path);
-  const argv = ["backup", "interrupted.purlin", "--data-dir", "first"];
-  const outcome = await runInProcess(argv, { cwd: folder.path, env: {}, signal: aborted });
-  assert.notEqual(outcome.exitCode, 0);
-  assert.deepEqual(readdirSync(folder.path), before);
-});
+const interrupted = new Error("stopped by SIGINT");
+const interruptions: Readonly<Record<string, (stop: AbortController) => Disposable | undefined>> = {
+  "before it begins": (stop) => {
+    stop.abort(interrupted);
+    return undefined;
+  },
+  "while it is written": (stop) => {
+    const watcher = watch(folder.path, (_, name) => {
+      if (name === "interrupted.purlin.partial") stop.abort(interrupted);
+    });
+    return { [Symbol.dispose]: () => watcher.close() };
+  },
+};
+
+for (const [when, interrupt] of Object.entries(interruptions)) {
+  test(`a backup that is interrupted ${when} leaves no file`, async () => {
+    // A sparse file, and long enough that the backup is still being written when its file is seen.
+    const blob = join(folder.path, "first/registry/blobs/sha256/large");
+    writeFileSync(blob, "");
+    truncateSync(blob, 2 ** 30);
+    const [before, data] = [readdirSync(folder.path), readdirSync(join(folder.path, "first"))];
+    const stop = new AbortController();
+    using _ = interrupt(stop);
+    const argv = ["backup", "interrupted.purlin", "--data-dir", "first"];
+    const outcome = await runInProcess(argv, { cwd: folder.path, env: {}, signal: stop.signal });
+    rmSync(blob);
+    assert.notEqual(outcome.exitCode, 0);
+    assert.deepEqual([readdirSync(folder.path), readdirSync(join(folder.path, "first"))], [before, data]);
+  });
+}
 
 test("restore keeps a data directory that exists, and refuses one in use", async () => {
   const refused = await purlin("restore", "running.purlin", "--data-dir", "first");
