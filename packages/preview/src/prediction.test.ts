@@ -254,45 +254,59 @@ function comparable(object: JsonObject): JsonValue {
   } as JsonValue;
 }
 
-test(`${changes} random changes of ${composites} composite resources are predicted field by field`, async (context) => {
-  for (const name of names) await scene.apply(app(name, randomSpec()));
-  await quiet();
-  const seen = { objects: 0, changed: 0, approximate: 0, kinds: new Map<string, number>() };
-  for (let at = 0; at < changes; at += 1) {
-    const first = await world();
-    const present = names.filter((name) => first.has(`App ${name}`));
-    const change = randomChange(present);
-    if (present.length === 0 && change.preview.deletes !== undefined) continue;
-    // Without readiness of Widgets, which nothing reports here, a forecast is about what will not happen.
-    const plan = await scene.preview({ ...change.preview, assume: undefined });
-    await change.apply();
+/** Changes of one test: the test runner ends one that takes minutes. */
+const batch = 20;
+const seen = { objects: 0, changed: 0, approximate: 0, kinds: new Map<string, number>() };
+
+for (let first = 0; first < changes; first += batch) {
+  const last = Math.min(first + batch, changes);
+  const title = `random changes ${first + 1} to ${last} of ${composites} composite resources are predicted field by field`;
+  test(title, async (context) => {
+    if (first === 0) for (const name of names) await scene.apply(app(name, randomSpec()));
     await quiet();
-    const want = predicted(first, plan);
-    const got = await world();
-    const where = `change ${at + 1} of seed ${seed}: ${change.text}`;
-    assert.deepEqual([...want.keys()].sort(), [...got.keys()].sort(), where);
-    for (const [path, object] of got) {
-      const planned = want.get(path);
-      const expected = planned && asServed(planned);
-      if (expected === undefined || jsonEqual(comparable(expected), comparable(object))) continue;
-      assert.fail(
-        `${where}: ${path}: ${JSON.stringify(compareValues(comparable(expected), comparable(object), undefined))}`,
-      );
-    }
-    const all = plan.composites.flatMap((one) => one.changes);
-    seen.objects += got.size;
-    seen.changed += all.length;
-    seen.approximate += all.filter(({ approximate }) => approximate.length > 0).length;
-    const kind = change.text.split(" ", 1)[0] ?? "";
-    seen.kinds.set(kind, (seen.kinds.get(kind) ?? 0) + 1);
-    if (changes > 40 && at % 10 === 9)
-      process.stderr.write(`${at + 1} changes: 0 wrong in ${seen.objects} compared objects\n`);
+    for (let at = first; at < last; at += 1) await predictOne(at + 1);
+    const kinds = [...seen.kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
+    context.diagnostic(
+      `0 wrong in ${seen.objects} compared objects; ${seen.changed} changed, ${seen.approximate} of them marked as approximate; ${kinds}`,
+    );
+  });
+}
+
+/** Previews a random change, makes it, and compares every object. */
+async function predictOne(number: number): Promise<void> {
+  const live = await world();
+  const present = names.filter((name) => live.has(`App ${name}`));
+  const change = randomChange(present);
+  if (present.length === 0 && change.preview.deletes !== undefined) return;
+  // Without readiness of Widgets, which nothing reports here, a forecast is about what will not happen.
+  const plan = await scene.preview({ ...change.preview, assume: undefined });
+  await change.apply();
+  await quiet();
+  const got = await world();
+  assertPredicted(predicted(live, plan), got, `change ${number} of seed ${seed}: ${change.text}`);
+  const all = plan.composites.flatMap((one) => one.changes);
+  seen.objects += got.size;
+  seen.changed += all.length;
+  seen.approximate += all.filter(({ approximate }) => approximate.length > 0).length;
+  const kind = change.text.split(" ", 1)[0] ?? "";
+  seen.kinds.set(kind, (seen.kinds.get(kind) ?? 0) + 1);
+}
+
+function assertPredicted(
+  want: ReadonlyMap<string, JsonObject>,
+  got: ReadonlyMap<string, JsonObject>,
+  where: string,
+): void {
+  assert.deepEqual([...want.keys()].sort(), [...got.keys()].sort(), where);
+  for (const [path, object] of got) {
+    const planned = want.get(path);
+    const expected = planned && asServed(planned);
+    if (expected === undefined || jsonEqual(comparable(expected), comparable(object))) continue;
+    assert.fail(
+      `${where}: ${path}: ${JSON.stringify(compareValues(comparable(expected), comparable(object), undefined))}`,
+    );
   }
-  const kinds = [...seen.kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
-  context.diagnostic(
-    `0 wrong in ${seen.objects} compared objects; ${seen.changed} changed, ${seen.approximate} of them marked as approximate; ${kinds}`,
-  );
-});
+}
 
 /** Waits until nothing of the scene changes. */
 async function quiet(): Promise<void> {
