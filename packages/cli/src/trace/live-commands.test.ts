@@ -174,7 +174,7 @@ test("tables of a claim, a composite resource, a package and missing objects are
   const healthy = ["Healthy", "True", "HealthyPackageRevision"] as const;
   await apply(
     [
-      crd("t.org", "Claim", "Namespaced") + "---\n" + crd("t.org", "X", "Cluster"),
+      `${crd("t.org", "Claim", "Namespaced")}---\n${crd("t.org", "X", "Cluster")}`,
       crd("pkg.crossplane.io", "Function", "Cluster"),
       crd("pkg.crossplane.io", "FunctionRevision", "Cluster"),
       `apiVersion: t.org/v1\nkind: Claim\n${at} web}\nspec: {resourceRef: {apiVersion: t.org/v1, kind: X, name: web-x}}\n${conditions(synced, waits)}`,

@@ -136,7 +136,7 @@ test("an apply that changes nothing writes nothing, by any manager", async () =>
   const name = fresh();
   await apply(name, "one", { spec: { replicas: 3 } });
   await apply(name, "two", { spec: { replicas: 3 } });
-  // The server itself may write other objects meanwhile, so the version of a list says nothing.
+  // The server itself may write other objects meanwhile, and the version of a list changes with each of them.
   const version = async (): Promise<unknown> =>
     ((await server.body(`${widgets}/${name}`))["metadata"] as JsonObject)["resourceVersion"];
   const before = await version();

@@ -89,7 +89,7 @@ function requireRoom(store: Store<JsonObject>, change: Change): void {
   throw withCause(refused(why), "NodeCapacity");
 }
 
-/** Finds whether a Pod requests more of a resource than a node has. Amounts are shown in a unit of so many billionths, rounded up. */
+/** Finds whether a Pod requests more of a resource than a node has. `unit` is the unit of the message, in billionths; amounts are rounded up. */
 function overOf(name: string, unit: bigint): (pod: JsonObject, node: JsonObject) => string[] {
   const shown = (amount: string): bigint => (quantityNanos(amount) + unit - 1n) / unit;
   return (pod, node) => {
