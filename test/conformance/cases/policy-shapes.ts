@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ValidatingAdmissionPolicies in the shapes that Kyverno and Gatekeeper make of their own policies.
+import { setTimeout as delay } from "node:timers/promises";
 import { type Case, scenario } from "../harness/case.ts";
 import { core, inGroup, ownGroup, withCrd } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
@@ -11,7 +12,8 @@ const bindings = `/apis/${apiVersion}/validatingadmissionpolicybindings`;
 
 const pods = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: ["pods"] };
 const controllers = { ...pods, apiGroups: ["apps"], resources: ["deployments", "daemonsets", "statefulsets"] };
-const all = { ...pods, apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] };
+/** Without cluster-scoped objects: selectors of namespaces do not leave them out, so other cases would be refused. */
+const all = { ...pods, apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "Namespaced" };
 
 /** The containers of a Pod, or of the template of a workload. */
 const containers =
@@ -157,13 +159,47 @@ async function withoutPolicies(s: Session, names: readonly string[]): Promise<vo
   }
 }
 
-/** Waits until a policy refuses an object: the reference reads policies by watches. */
-async function untilRefused(s: Session, name: string, path: string, object: Loose): Promise<void> {
-  for (;;) {
-    const { body } = await s.post(`${path}?dryRun=All`, object, { quiet: true });
-    if (String(body.message).includes(`'${s.namespace}-${name}'`)) return;
-  }
+const maxTries = 900;
+
+interface Wait {
+  readonly isWanted: (response: { readonly code: number; readonly body: Loose }) => boolean;
+  /** Called with each other response. */
+  readonly onRefused?: (text: string) => Promise<void>;
 }
+
+/** Tries to create an object until the response is the wanted one: the reference reads policies and parameters by watches. */
+async function untilTried(
+  s: Session,
+  { path, object }: { readonly path: string; readonly object: Loose },
+  { isWanted, onRefused = async () => {} }: Wait,
+): Promise<void> {
+  let last = "";
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const response = await s.post(`${path}?dryRun=All`, object, { quiet: true });
+    if (isWanted(response)) return;
+    last = response.text;
+    await onRefused(last);
+    await delay(100);
+  }
+  throw new Error(`policies had no effect after ${maxTries} tries; the last response: ${last}`);
+}
+
+/** Waits until a policy refuses an object. */
+const untilRefused = (s: Session, name: string, tried: { readonly path: string; readonly object: Loose }) =>
+  untilTried(s, tried, {
+    isWanted: ({ body }) => {
+      const message = String(body.message);
+      return message.includes(`'${s.namespace}-${name}'`) && !message.includes(unknownParameters);
+    },
+    // The reference looks for the kind of parameters when a policy changes, and may not know a new kind yet.
+    onRefused: async (text) => {
+      if (!text.includes(unknownParameters)) return;
+      const annotations = { tried: String(performance.now()) };
+      await s.patch(`${policies}/${s.namespace}-${name}`, "merge", { metadata: { annotations } }, { quiet: true });
+    },
+  });
+
+const unknownParameters = "failed to find resource referenced by paramKind";
 
 const pod = (name: string, image: string, spec: Loose = {}): Loose => ({
   apiVersion: "v1",
@@ -200,7 +236,7 @@ export const policyShapeCases: readonly Case[] = [
     };
     for (const [name, spec] of Object.entries(kyverno)) {
       await withPolicy(s, name, { spec });
-      await untilRefused(s, name, core(s, "pods"), refused[name]);
+      await untilRefused(s, name, { path: core(s, "pods"), object: refused[name] });
     }
     for (const [name, object] of Object.entries(refused)) {
       await s.post(core(s, "pods"), object, { title: name, part: outcome });
@@ -236,7 +272,7 @@ export const policyShapeCases: readonly Case[] = [
       metadata: { name, ...(labels && { labels }) },
     });
     const maps = core(s, "configmaps");
-    await untilRefused(s, "labels", maps, map("none"));
+    await untilRefused(s, "labels", { path: maps, object: map("none") });
     await s.post(maps, map("none"), { part: outcome });
     await s.post(maps, map("one", { owner: "a.example.org" }), { part: outcome });
     await s.post(maps, map("wrong", { owner: "A", tier: "x" }), { part: outcome });
@@ -256,10 +292,7 @@ export const policyShapeCases: readonly Case[] = [
         part: outcome,
       },
     );
-    for (;;) {
-      const { code } = await s.post(`${maps}?dryRun=All`, map("free"), { quiet: true });
-      if (code === 201) break;
-    }
+    await untilTried(s, { path: maps, object: map("free") }, { isWanted: ({ code }) => code === 201 });
     await s.post(maps, map("free"), { part: outcome });
     await s.delete(`${constraints}/owned`, undefined, { quiet: true });
     await withoutPolicies(s, ["labels"]);
