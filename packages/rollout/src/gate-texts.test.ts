@@ -115,11 +115,32 @@ describe("conditions of composite resources", () => {
 describe("the runtime", () => {
   test("has 30 seconds to restart", () => {
     const health = (status: "True" | "False" | "Unknown", forMs: number, message = "") =>
-      text({ type: "RuntimeHealthy" }, { runtime: { status, forMs, message } });
+      text(
+        { type: "RuntimeHealthy" },
+        { runtime: { status, forMs, message, outages: () => ({ candidate: 2, stable: 0 }) } },
+      );
     assert.equal(health("True", 0), "Passed 1: the candidate is healthy");
     assert.equal(health("False", 29_999, "exited"), "Unknown 0: the candidate is not healthy: exited");
     assert.equal(health("False", 30_000, "exited"), "Failed 1: the candidate is not healthy: exited (for 30 s)");
     assert.equal(health("Unknown", 99_999), "Unknown 0: the candidate is not healthy");
+  });
+
+  test("may go down twice, or as often as the stable revision", () => {
+    let asked: number | undefined;
+    const down = (candidate: number, stable: number, message = "") => {
+      const outages = (withinMs: number) => {
+        asked = withinMs;
+        return { candidate, stable };
+      };
+      const runtime = { status: "True" as const, forMs: 0, message, outages };
+      return text({ type: "RuntimeHealthy", window: "1m" }, { runtime, now: 90_000, stepStartedAt: 50_000 });
+    };
+    assert.equal(down(2, 0), "Passed 1: the candidate is healthy");
+    assert.equal(asked, 40_000, "since the start of the step");
+    assert.equal(down(3, 2), "Failed 3: the candidate went down 3 times, the stable revision 2 times");
+    const leak = "the function exceeded its memory limit of 320Mi";
+    assert.equal(down(3, 0, leak), `Failed 3: the candidate went down 3 times, the stable revision 0 times: ${leak}`);
+    assert.equal(down(3, 3), "Unknown 0: the candidate went down 3 times, the stable revision 3 times");
   });
 });
 

@@ -59,7 +59,13 @@ export interface GateSamples {
   /** For how long this process has looked at the rollout. */
   readonly watchedMs: number;
   /** The health of the runtime of the candidate, and for how long this process has seen it like that. */
-  readonly runtime: { readonly status: "True" | "False" | "Unknown"; readonly forMs: number; readonly message: string };
+  readonly runtime: {
+    readonly status: "True" | "False" | "Unknown";
+    readonly forMs: number;
+    readonly message: string;
+    /** How often the runtimes went down in the last milliseconds. */
+    readonly outages: (withinMs: number) => { readonly candidate: number; readonly stable: number };
+  };
   readonly external: (gate: Gate) => ExternalNumber | undefined;
 }
 
@@ -79,7 +85,7 @@ export function judge(gate: Gate, samples: GateSamples): GateResult {
 }
 
 const judges: Readonly<Record<Gate["type"], (gate: Gate, samples: GateSamples) => Verdict>> = {
-  RuntimeHealthy: (_, { runtime }) => runtimeHealth(runtime),
+  RuntimeHealthy: runtimeHealth,
   FunctionErrors: (gate, samples) => callRatio(gate, samples, ({ errors, fatals }) => errors + fatals),
   FatalResults: (gate, samples) => callRatio(gate, samples, ({ fatals }) => fatals),
   CompositeCondition: compositeCondition,
@@ -106,9 +112,20 @@ const notMoved = "no composite resource is on the candidate yet";
 /** A function that restarts is given a moment. */
 const restartMs = 30_000;
 
-function runtimeHealth({ status, forMs, message }: GateSamples["runtime"]): Verdict {
+/** One that goes down this often fails, although it comes back each time: it leaks memory, for example. */
+const outageLimit = 3;
+
+function runtimeHealth({ windowMs }: Gate, { runtime, now, stepStartedAt }: GateSamples): Verdict {
+  const { status, forMs, message } = runtime;
+  const outages = runtime.outages(Math.min(windowMs, now - stepStartedAt));
+  const cause = message === "" ? "" : `: ${message}`;
+  if (outages.candidate >= outageLimit) {
+    const text = `the candidate went down ${outages.candidate} times, the stable revision ${outages.stable} times${cause}`;
+    // What takes both down is not the fault of the candidate, but no proof of its health either.
+    return outages.candidate > outages.stable ? failed(text, outages.candidate) : unknown(text);
+  }
   if (status === "True") return passed("the candidate is healthy", 1);
-  const text = `the candidate is not healthy${message === "" ? "" : `: ${message}`}`;
+  const text = `the candidate is not healthy${cause}`;
   const isLasting = status === "False" && forMs >= restartMs;
   return isLasting ? failed(`${text} (for ${Math.round(forMs / 1000)} s)`, 1) : unknown(text);
 }

@@ -213,17 +213,20 @@ describe("clocks", () => {
     assert.equal(after(60_000, 0), 0);
   });
 
-  const revision = (status: string, time = "t1", message = "exited"): KubeObject => ({
+  const revision = (status: string, time = "t1", name = "candidate"): KubeObject => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind: "FunctionRevision",
-    metadata: {},
-    status: { conditions: [{ type: "RuntimeHealthy", status, lastTransitionTime: time, message }] },
+    metadata: { name },
+    status: { conditions: [{ type: "RuntimeHealthy", status, lastTransitionTime: time, message: "exited" }] },
   });
 
   test("an outage lasts since the first look at it", () => {
     let now = 0;
     const watch = createOutageWatch({ monotonic: () => now });
-    const see = (...candidates: readonly (KubeObject | undefined)[]) => watch.see("r", candidates);
+    const see = (...candidates: readonly (KubeObject | undefined)[]) => {
+      const { status, forMs, message } = watch.see("r", { candidates, stables: [] });
+      return { status, forMs, message };
+    };
     assert.deepEqual(see(revision("True")), { status: "True", forMs: 0, message: "" });
     assert.deepEqual(see(revision("True"), revision("False")), { status: "False", forMs: 0, message: "exited" });
     now = 500;
@@ -231,6 +234,31 @@ describe("clocks", () => {
     assert.equal(see(revision("False", "t2")).forMs, 0, "another outage");
     assert.deepEqual(see(undefined), { status: "Unknown", forMs: 0, message: "" });
     assert.deepEqual(see(), { status: "Unknown", forMs: 0, message: "" });
+  });
+
+  test("outages of both sides are counted, also those that ended between two looks", () => {
+    let now = 0;
+    const watch = createOutageWatch({ monotonic: () => now });
+    const see = (candidate: KubeObject, stable = revision("True", "t0", "stable")) =>
+      watch.see("r", { candidates: [candidate, undefined], stables: [stable] }).outages;
+    assert.deepEqual(see(revision("False", "t1"))(9000), { candidate: 0, stable: 0 }, "it starts");
+    assert.equal(see(revision("True", "t2"))(9000).candidate, 0, "it is up");
+    now = 1000;
+    assert.equal(see(revision("False", "t3"))(9000).candidate, 1, "it goes down");
+    assert.equal(see(revision("False", "t3"))(9000).candidate, 1, "it is still down");
+    assert.equal(see(revision("True", "t4"))(9000).candidate, 1, "it is up again");
+    now = 2000;
+    assert.equal(see(revision("True", "t5"))(9000).candidate, 2, "down and up since the last look");
+    assert.equal(see(revision("False", "t6"))(9000).candidate, 3, "down");
+    now = 3000;
+    const all = see(revision("False", "t7"), revision("True", "t7", "stable"));
+    assert.deepEqual(all(9000), { candidate: 4, stable: 1 }, "up and down since the last look");
+    assert.deepEqual(all(1000), { candidate: 3, stable: 1 }, "within a second");
+    assert.equal(all(999).candidate, 1);
+    for (let at = 8; at < 80; at++) see(revision("True", `t${at}`));
+    assert.equal(see(revision("True", "t79"))(9000).candidate, 16, "the last ones are kept");
+    watch.forget("r");
+    assert.equal(see(revision("False", "t90"))(9000).candidate, 0, "forgotten");
   });
 
   test("a rollout is watched since the first look", () => {

@@ -73,10 +73,10 @@ export async function observe(
     moved: facts.moved,
     stayed: facts.stayed,
     watchedMs: outages.watchedMs(uid),
-    runtime: outages.see(
-      uid,
-      candidates.map((one) => revisions.get(one)),
-    ),
+    runtime: outages.see(uid, {
+      candidates: candidates.map((one) => revisions.get(one)),
+      stables: stables.map((one) => revisions.get(one)),
+    }),
     external: (gate) => external.answer(gate, { rolloutUid: uid, since, body }),
   };
   return {
@@ -108,12 +108,21 @@ async function revisionsOf(
   return new Map(names.map((one, index) => [one, found[index]]));
 }
 
-/** Tracks for how long this process has observed a rollout, and for how long the runtime of the candidate has not been healthy. */
+/** The revisions of both sides of a rollout, one for each function; undefined for those that do not exist. */
+interface SideRevisions {
+  readonly candidates: readonly (KubeObject | undefined)[];
+  readonly stables: readonly (KubeObject | undefined)[];
+}
+
+/**
+ * Tracks for how long this process has observed a rollout, for how long the runtime of the candidate has not been healthy, and how often the
+ * runtimes of both sides went down.
+ */
 export interface OutageWatch {
   /** To be asked at each look. */
   watchedMs(rolloutUid: string): number;
   /** The health of the runtimes of all candidates of a rollout: that of the worst. */
-  see(rolloutUid: string, candidates: readonly (KubeObject | undefined)[]): GateSamples["runtime"];
+  see(rolloutUid: string, revisions: SideRevisions): GateSamples["runtime"];
   forget(rolloutUid: string): void;
 }
 
@@ -124,32 +133,80 @@ export interface OutageWatch {
 export function createOutageWatch({ monotonic = () => performance.now() }: Pick<JumpDeps, "monotonic">): OutageWatch {
   const seen = new Map<string, { readonly outage: string; readonly at: number }>();
   const first = new Map<string, number>();
+  const counts = new Map<string, OutageCounts>();
+  const countsOf = (uid: string): OutageCounts => {
+    const found = counts.get(uid) ?? new Map();
+    counts.set(uid, found);
+    return found;
+  };
   return {
     watchedMs(uid) {
       const at = first.get(uid) ?? monotonic();
       first.set(uid, at);
       return monotonic() - at;
     },
-    see(uid, candidates) {
+    see(uid, { candidates, stables }) {
+      const known = countsOf(uid);
+      const now = monotonic();
+      for (const one of [...candidates, ...stables]) if (one !== undefined) countOutage(known, one, now);
+      const outages = (withinMs: number) => ({
+        candidate: mostOutages(known, candidates, now - withinMs),
+        stable: mostOutages(known, stables, now - withinMs),
+      });
       const conditions = candidates.map((one) =>
         conditionOf(one === undefined ? [] : conditionsOf(one), "RuntimeHealthy"),
       );
       const worst = conditions.find(({ status }) => status !== "True");
       if (worst === undefined) {
         seen.delete(uid);
-        return { status: candidates.length > 0 ? "True" : "Unknown", forMs: 0, message: "" };
+        return { status: candidates.length > 0 ? "True" : "Unknown", forMs: 0, message: "", outages };
       }
       const { status, message = "", lastTransitionTime: outage = "" } = worst;
       const before = seen.get(uid);
-      const at = before?.outage === outage ? before.at : monotonic();
+      const at = before?.outage === outage ? before.at : now;
       seen.set(uid, { outage, at });
-      return { status: status === "False" ? "False" : "Unknown", forMs: monotonic() - at, message };
+      return { status: status === "False" ? "False" : "Unknown", forMs: now - at, message, outages };
     },
     forget(uid) {
       seen.delete(uid);
       first.delete(uid);
+      counts.delete(uid);
     },
   };
+}
+
+/** What was seen of the runtimes of a rollout, by the names of their revisions. */
+type OutageCounts = Map<string, SeenRuntime>;
+
+interface SeenRuntime {
+  readonly isUp: boolean;
+  /** The transition time of the condition. */
+  readonly since: string;
+  /** When the last outages were noticed, the newest last. */
+  readonly outages: readonly number[];
+}
+
+const keptOutages = 16;
+
+/** Counts an outage of a runtime that was up before. One that ended between two looks shows in the transition time. */
+function countOutage(known: OutageCounts, revision: KubeObject, now: number): void {
+  const { status, lastTransitionTime: since = "" } = conditionOf(conditionsOf(revision), "RuntimeHealthy");
+  const isUp = status === "True";
+  const name = revision.metadata.name ?? "";
+  const before = known.get(name);
+  // A runtime that was never up is starting for the first time.
+  if (before === undefined && !isUp) return;
+  const isNew = before !== undefined && before.since !== since && (before.isUp || !isUp);
+  const outages = isNew ? [...before.outages, now].slice(-keptOutages) : (before?.outages ?? []);
+  known.set(name, { isUp, since, outages });
+}
+
+/** The outages since a time of the runtime that had most. */
+function mostOutages(known: OutageCounts, revisions: readonly (KubeObject | undefined)[], since: number): number {
+  const counts = revisions.map(
+    (one) => known.get(one?.metadata.name ?? "")?.outages.filter((at) => at >= since).length,
+  );
+  return Math.max(0, ...counts.map((one) => one ?? 0));
 }
 
 /** Notices that the wall clock jumped. */

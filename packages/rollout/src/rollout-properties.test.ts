@@ -144,7 +144,7 @@ class World {
         stayed: facts.stayed,
         shadow: undefined,
         watchedMs: 1_000_000,
-        runtime: { status: "True", forMs: 0, message: "" },
+        runtime: { status: "True", forMs: 0, message: "", outages: () => ({ candidate: 0, stable: 0 }) },
         external: () => undefined,
       },
     });

@@ -194,7 +194,7 @@ export function world(
       stayed: side,
       shadow: undefined,
       watchedMs: 1_000_000,
-      runtime: { status: "True", forMs: 0, message: "" },
+      runtime: { status: "True", forMs: 0, message: "", outages: () => ({ candidate: 0, stable: 0 }) },
       external: () => undefined,
       ...more.samples,
     },
