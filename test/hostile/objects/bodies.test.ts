@@ -133,6 +133,28 @@ const attacks: Record<string, Attack> = {
     json,
     refused,
   ),
+  "a Pod of as many containers as it may have and as many to debug the last of them": post(`${namespace}/pods`, {
+    metadata: { name: "debugged" },
+    spec: {
+      containers: list(4096, (i) => ({
+        name: `c${i}`,
+        image: "i",
+        resources: { limits: { cpu: "1", memory: "1Gi" } },
+      })),
+      initContainers: list(4096, (i) => ({ name: `i${i}`, image: "i", env: [{ name: "A", value: "a" }] })),
+      ephemeralContainers: list(4096, (i) => ({ name: `e${i}`, image: "i", targetContainerName: "c4095" })),
+    },
+  }),
+  "a Deployment of 33,000 containers": post("/apis/apps/v1/namespaces/default/deployments", {
+    metadata: { name: "contained" },
+    spec: {
+      selector: { matchLabels: { a: "a" } },
+      template: {
+        metadata: { labels: { a: "a" } },
+        spec: { containers: list(33_000, (i) => ({ name: `c${i}`, image: "i" })) },
+      },
+    },
+  }),
   "a Pod of 11,000 containers and as many to debug the last of them": post(`${namespace}/pods`, {
     metadata: { name: "debugged" },
     spec: {

@@ -99,7 +99,7 @@ async function received(texts: readonly string[], call: PartCall): Promise<reado
   const uid = newUid();
   try {
     const body = conversionBody({ uid, reviewVersion, apiVersion, objects: texts });
-    const review = await client.post({ config, body, timeoutMs, userAgent: "kube-apiserver" });
+    const review = await client.post({ config, body, timeoutMs, mostValues, userAgent: "kube-apiserver" });
     return convertedObjects(review, { uid, reviewVersion });
   } catch (error) {
     if (!(error instanceof WebhookCallError) && !(error instanceof ConversionError)) throw error;
@@ -110,6 +110,8 @@ async function received(texts: readonly string[], call: PartCall): Promise<reado
 // ConversionReview: the request to a conversion webhook, and the meaning of its response. Texts are those of the reference.
 
 const group = "apiextensions.k8s.io";
+/** Most values of a response. It may have several objects. */
+const mostValues = 250_000;
 const metadata = childPath(undefined, "metadata");
 
 /** The versions of reviews that the server supports. */

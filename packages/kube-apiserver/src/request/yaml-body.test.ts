@@ -44,6 +44,18 @@ for (const [name, text] of Object.entries({
   test(`not YAML we take: ${name}`, () => assert.throws(() => readYaml(text), isBadRequest));
 }
 
+test("a long tag or directive is refused, and long names are cut in messages", () => {
+  const long = "x".repeat(1025);
+  assert.throws(() => readYaml(`a: !${long} b`), /: yaml: a tag has more than 1024 characters$/);
+  assert.throws(() => readYaml(`%TAG ${long}\n---\na: b`), /: yaml: a directive has more than 1024 characters$/);
+  assert.throws(() => readYaml(`a: *b"c`), /: yaml: unknown anchor 'b"c' referenced$/);
+  const named = (length: number) => () => readYaml(`a: *${"x".repeat(length)}`);
+  assert.throws(named(900), /: yaml: unknown anchor 'x{900}' referenced$/);
+  assert.throws(named(90_000), /: yaml: unknown anchor 'x{900,1024}' referenced$/);
+  const text = `a: |\n  %${long}\n  !${long}\n`;
+  assert.deepEqual(readYaml(text).value, { a: `%${long}\n!${long}\n` });
+});
+
 test("a long text that is repeated by aliases is refused", () => {
   const text = `a: &a "${"x".repeat(100_000)}"\nb: [${Array(10_000).fill("*a").join(",")}]\n`;
   assert.throws(() => readYaml(text), /document contains excessive aliasing/);

@@ -26,12 +26,17 @@ const knownProblems: readonly (readonly [pattern: RegExp, words: string, place: 
   [/cannot merge mappings/, "map merge requires map or sequence of maps as the value", "nowhere"],
 ];
 
+/** Most characters of a problem that are shown. */
+const maxReason = 1024;
+
 /** What is wrong with a YAML text, in the words of the reference's parser as far as they are known. */
 function yamlProblem(error: Error, source: string): string {
   if (!(error instanceof YAMLException)) return error.message;
-  const { reason, mark } = error;
+  const { mark } = error;
+  // It may have a name as long as the body.
+  const reason = error.reason.slice(0, maxReason);
   if (/within a flow collection/.test(reason)) return openCollection(source);
-  const alias = /unidentified alias "(.*)"/.exec(reason)?.[1];
+  const alias = /unidentified alias "(.*?)"?$/.exec(reason)?.[1];
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const [, words = reason, place = "line"] = knownProblems.find(([pattern]) => pattern.test(reason)) ?? [];
   // The first line is not worth a number to the reference.
@@ -93,7 +98,9 @@ export function* readingYaml(text: string): Work<YamlReading> {
   // The parser refuses it too, after it has looked for lines around each of them.
   if (text.includes("\0")) throw badRequest("error converting YAML to JSON: yaml: control characters are not allowed");
   try {
+    if (longDirective.test(text)) throw tooLong("directive");
     const events = parseEvents(text, { maxDepth: maxJsonDepth });
+    if (events.some(hasLongTag)) throw tooLong("tag");
     yield;
     const strict = constructStrictly(events, text);
     yield;
@@ -138,6 +145,18 @@ function requireFewSeparators(text: string): void {
   if (count > maxSeparators) {
     throw requestEntityTooLarge(`limit is ${maxSeparators} lines and commas of YAML: send the object as JSON`);
   }
+}
+
+/** Most characters of a tag and of a directive: a longer one takes longer to decode than the rest. */
+const maxTag = 1024;
+const longDirective = new RegExp(`^%[^\\r\\n]{${maxTag}}`, "m");
+
+function hasLongTag(event: Event): boolean {
+  return "tagStart" in event && event.tagEnd - event.tagStart > maxTag;
+}
+
+function tooLong(what: string): Error {
+  return badRequest(`error converting YAML to JSON: yaml: a ${what} has more than ${maxTag} characters`);
 }
 
 const lineFeed = 0x0a;

@@ -14,6 +14,7 @@ import {
   parsingJson,
 } from "@purlin/kube-objects/json";
 import { numberAt, stringAt } from "@purlin/kube-objects/object";
+import { maxValues } from "../request/negotiate.ts";
 import { readingYaml } from "../request/yaml-body.ts";
 import { goNetworkError, statusCodeText } from "./go-network-error.ts";
 
@@ -40,6 +41,8 @@ interface WebhookCall {
   readonly timeoutMs: number;
   readonly userAgent: string;
   readonly signal?: AbortSignal;
+  /** Most values of a response; as many as a request may have unless given. */
+  readonly mostValues?: number | undefined;
 }
 
 /** A call that failed, with the text of the reference. */
@@ -54,8 +57,6 @@ export class WebhookCallError extends Error {
 }
 
 const maxResponseBytes = 8 * 1024 * 1024;
-/** More than a request may have, as a conversion answers for several objects: reading more would hold the event loop. */
-const maxResponseValues = 250_000;
 /** As long as a body of a request may be: YAML takes far longer to read than JSON. */
 const maxYamlLength = 3 * 1024 * 1024;
 const maxRedirects = 10;
@@ -80,7 +81,12 @@ export class WebhookClient {
       const { signal } = ending;
       const options = { ...this.#options(config), signal, handshakeSignal: signal, agent: this.#agent };
       const { body, userAgent } = call;
-      return await inTurns(readingReview(await this.#send(route, { method: "POST", body, userAgent, options })));
+      return await inTurns(
+        readingReview(
+          await this.#send(route, { method: "POST", body, userAgent, options }),
+          call.mostValues ?? maxValues,
+        ),
+      );
     } catch (error) {
       if (error instanceof WebhookCallError) throw error;
       const text = ending.isLate() ? "context deadline exceeded" : goNetworkError(error);
@@ -286,7 +292,7 @@ function isRedirect(code: number): boolean {
   return [301, 302, 303, 307, 308].includes(code);
 }
 
-function* readingReview({ code, contentType, body }: Answer): Work<JsonValue> {
+function* readingReview({ code, contentType, body }: Answer, mostValues: number): Work<JsonValue> {
   if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, body), { code });
   if (body.length === 0) {
     const type = contentType || "application/json";
@@ -294,12 +300,14 @@ function* readingReview({ code, contentType, body }: Answer): Work<JsonValue> {
   }
   const text = body.toString();
   // The reference reads what does not begin like an object as YAML. A list is not a review in either.
-  return /^\s*[[{]/.test(text) ? yield* readingJsonReview(text) : yield* readingYamlReview(text);
+  return /^\s*[[{]/.test(text) ? yield* readingJsonReview(text, mostValues) : yield* readingYamlReview(text);
 }
 
-function* readingJsonReview(text: string): Work<JsonValue> {
+function* readingJsonReview(text: string, mostValues: number): Work<JsonValue> {
   try {
-    return yield* parsingJson(text, requireFewValues);
+    return yield* parsingJson(text, (values) => {
+      if (values > mostValues) throw new WebhookCallError(`the response has more than ${mostValues} values`);
+    });
   } catch (error) {
     if (error instanceof WebhookCallError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -314,14 +322,7 @@ function* readingYamlReview(body: string): Work<JsonValue> {
     return (yield* readingYaml(body)).value;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const text = why.replace(/^error converting YAML to JSON: /, "").slice(0, maxStatusCharacters);
-    throw new WebhookCallError(text, { cause: error });
-  }
-}
-
-function requireFewValues(values: number): void {
-  if (values > maxResponseValues) {
-    throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
+    throw new WebhookCallError(why.replace(/^error converting YAML to JSON: /, ""), { cause: error });
   }
 }
 
@@ -338,7 +339,7 @@ function failureText(code: number, contentType: string, body: Buffer): string {
 }
 
 function statusOf(text: string): string | undefined {
-  if (countJsonValues(text) > maxResponseValues) return undefined;
+  if (countJsonValues(text) > maxValues) return undefined;
   try {
     const value = parseJson(text);
     if (!isJsonObject(value) || value["kind"] !== "Status") return undefined;

@@ -160,6 +160,17 @@ for (const [name, spec, want] of specs) {
   });
 }
 
+test("each list has at most 4,096 containers; the other rules are not checked for more", () => {
+  const containers = (length: number): JsonObject[] =>
+    Array.from({ length }, (_, index) => ({ name: `c${index}`, image: "i" }));
+  assert.deepEqual(errorsOf({ containers: containers(4096) }), []);
+  const spec = { dnsPolicy: "y", containers: containers(4097), initContainers: containers(5000) };
+  assert.deepEqual(errorsOf(spec), [
+    "s.containers: Too many: 4097: must have at most 4096 items",
+    "s.initContainers: Too many: 5000: must have at most 4096 items",
+  ]);
+});
+
 test("search domains have 2048 characters together, with the spaces between them", () => {
   const domain = (length: number): string =>
     `${"a".repeat(60)}.${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(length - 183)}`;

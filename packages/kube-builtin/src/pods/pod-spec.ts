@@ -10,6 +10,7 @@ import {
   notFoundValue,
   requiredValue,
   tooLong,
+  tooMany,
 } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, utf8Length } from "@purlin/kube-objects/json";
 import {
@@ -239,8 +240,16 @@ function afterContainers(isPod: boolean): Check {
 const ofPod = afterContainers(true);
 const ofTemplate = afterContainers(false);
 
+const containerLists = ["containers", "initContainers", "ephemeralContainers"];
+/** Most containers in one list. Kubernetes has no limit; checking more at once would hold the event loop. */
+const mostContainers = 4096;
+
 /** The errors of a Pod's spec, in any kind; in the order of the reference. `podName` is that of a Pod itself. */
 export function podSpecErrors(spec: JsonObject, path: string, podName?: string): FieldError[] {
+  const excess = containerLists.filter((list) => listAt(spec, list).length > mostContainers);
+  if (excess.length > 0) {
+    return excess.map((list) => tooMany(`${path}.${list}`, listAt(spec, list).length, mostContainers));
+  }
   const volumes = volumesOf(spec, path, podName);
   const after = podName === undefined ? ofTemplate : ofPod;
   return [
