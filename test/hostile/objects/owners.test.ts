@@ -32,10 +32,10 @@ function owners(count: number, kindOf: (index: number) => string): JsonObject[] 
 
 const kinds = 400;
 
-async function grant(name: string, rules: readonly JsonObject[]): Promise<void> {
+async function grant(name: string, rules: readonly JsonObject[], to = user): Promise<void> {
   const group = "rbac.authorization.k8s.io";
   await created(`${roles}/roles`, { metadata: { name }, rules });
-  const subjects = [{ kind: "User", name: user, apiGroup: group }];
+  const subjects = [{ kind: "User", name: to, apiGroup: group }];
   await created(`${roles}/rolebindings`, {
     metadata: { name },
     subjects,
@@ -72,6 +72,20 @@ for (const [what, kindOf] of Object.entries({
     assert.equal(code, 201, text.slice(0, 300));
   });
 }
+
+test("15,000 owners for which a role lists 90,000 names", async () => {
+  const names = Array.from({ length: 90_000 }, (_, index) => `n${89_999 - index}`);
+  const named = { apiGroups: ["*"], resources: ["*/finalizers"], verbs: ["update"], resourceNames: names };
+  await grant("named", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }, named], "trudy");
+  const headers = { "content-type": "application/json", "impersonate-user": "trudy" };
+  const owned = (count: number): string =>
+    JSON.stringify({ metadata: { generateName: "named-", ownerReferences: owners(count, () => "Owner1") } });
+  await server.during("names", async () => {
+    const sent = { method: "POST", path: configMaps, headers, body: owned(15_000) };
+    const { code, text } = await send(server.target, sent);
+    assert.equal(code, 201, text.slice(0, 300));
+  });
+});
 
 /** Waits while garbage collection runs; the test has a time limit. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: what may change or refuse a write between its authorization and the store.
-import type { AwaitingWork } from "@purlin/base";
+import type { AwaitingWork, Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
 import type { AdmissionMetrics, ObserveStep } from "../metrics/admission-metrics.ts";
@@ -54,6 +54,8 @@ export interface AdmissionPlugin {
   admit?(attributes: AdmissionAttributes & { readonly object: JsonObject }): JsonObject;
   /** Checks the object after it was validated. */
   validate?(attributes: AdmissionAttributes): void;
+  /** The same in parts, in place of `validate`. */
+  validating?(attributes: AdmissionAttributes): Work<void>;
   /**
    * Checks the write in the transaction that makes it, after everything else, where no other write can come between the check and the
    * write. Not called for a dry run. For limits that a burst of writes must not exceed.
@@ -256,6 +258,7 @@ class ChainOfWrite implements WriteAdmission {
 
   *#validating(attributes: AdmissionAttributes): AwaitingWork<void> {
     for (const { plugin, validate } of this.#plugins) {
+      if (plugin.validating !== undefined) yield* observedWork(validate, plugin.validating(attributes));
       if (plugin.validate === undefined) continue;
       // What is checked in the transaction is observed there.
       if (plugin.commit !== undefined && !attributes.dryRun) plugin.validate(attributes);

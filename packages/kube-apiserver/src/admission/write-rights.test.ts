@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue, startTestServer } from "../../test/test-server.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
@@ -67,7 +68,7 @@ function judge({ now, old, more, rights = [] }: Write): {
   const attributes = write as object as AdmissionAttributes;
   if (!plugin.handles(attributes)) return { said: undefined, asked };
   try {
-    plugin.validate?.(attributes);
+    if (plugin.validating !== undefined) finish(plugin.validating(attributes));
     return { said: undefined, asked };
   } catch (error) {
     return { said: (error as Error).message, asked };

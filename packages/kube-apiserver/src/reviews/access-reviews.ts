@@ -295,7 +295,8 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const options = writeOptions(request, "CreateOptions");
   const read = await inTurns(readObject(rest, body, options.fieldValidation));
   const object = withoutSystemFields(read, rest.type.namespaced);
-  const { object: managed } = rest.strategy.storage.fieldManager("").update(undefined, object, options.manager);
+  const manager = rest.strategy.storage.fieldManager("");
+  const { object: managed } = await inTurns(manager.updating(undefined, object, options.manager));
   const admitted = await admitUnstored(rest, managed, options.dryRun);
   const question = { review: admitted, user: request.user, namespace: target.namespace, now: rest.now() };
   return { ...objectResponse(rest, review(question), form), code: 201 };

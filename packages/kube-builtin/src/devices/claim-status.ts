@@ -15,7 +15,7 @@ import {
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject, jsonEqual, printJson, utf8Length } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { rangeOf } from "../checks/addresses.ts";
 import { goForm } from "../checks/go-form.ts";
@@ -176,10 +176,13 @@ function reservationErrors(claim: JsonObject, old: JsonObject): FieldError[] {
     return [forbiddenValue(at, "may not be specified when `allocated` is not set")];
   }
   if (stringAt(claim, ["metadata", "deletionTimestamp"]) === "") return [];
-  const before = listAt(old, "status", "reservedFor");
+  const before = new Set(listAt(old, "status", "reservedFor").map(userKey));
   const why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
-  return users.every((user) => before.some((one) => jsonEqual(one, user))) ? [] : [forbiddenValue(at, why)];
+  return users.every((user) => before.has(userKey(user))) ? [] : [forbiddenValue(at, why)];
 }
+
+const userKey = (user: JsonObject): string =>
+  printJson(["apiGroup", "resource", "name", "uid"].map((name) => stringAt(user, [name])));
 
 function allocationErrors(claim: JsonObject, old: JsonObject): FieldError[] {
   const path = ["status", "allocation"];
