@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finish, type Work } from "@purlin/base";
+import type { KindRules } from "@purlin/kube-apiserver/kinds";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { configKeyProblems, configMapRules, secretRules } from "./config-data.ts";
@@ -30,8 +31,10 @@ for (const [key, want] of Object.entries(keys)) {
   });
 }
 
-const mapErrors = (object: JsonObject): string[] => (configMapRules.validate?.(object) ?? []).map(fieldErrorText);
-const secretErrors = (object: JsonObject): string[] => (secretRules.validate?.(object) ?? []).map(fieldErrorText);
+const errorsOf = ({ validatingRest }: KindRules, object: JsonObject): string[] =>
+  validatingRest === undefined ? [] : finish(validatingRest(object)).map(fieldErrorText);
+const mapErrors = (object: JsonObject): string[] => errorsOf(configMapRules, object);
+const secretErrors = (object: JsonObject): string[] => errorsOf(secretRules, object);
 const base64 = (bytes: number): string => Buffer.alloc(bytes).toString("base64");
 
 test("a ConfigMap has valid keys, each in one of its two members", () => {

@@ -122,12 +122,16 @@ function immutableErrors(object: JsonObject, old: JsonObject, members: readonly 
 }
 
 export const configMapRules: KindRules = {
-  validate: (object) => {
+  *validatingRest(object) {
     const [data, binaryData] = [objectAt(object, ["data"]), objectAt(object, ["binaryData"])];
     const twice = Object.keys(binaryData).filter((key) => Object.hasOwn(data, key));
+    yield;
     const size = textBytes(data) + base64Bytes(binaryData);
+    yield;
+    const ofKeys = keyErrors(data, "data");
+    yield;
     return [
-      ...keyErrors(data, "data"),
+      ...ofKeys,
       ...firstErrors(twice, (key) => [
         invalidValue(keyPath("data", key), key, "duplicate of key present in binaryData"),
       ]),
@@ -140,13 +144,13 @@ export const configMapRules: KindRules = {
 
 export const secretRules: KindRules = {
   decodingFields: withStringData,
-  validate: (object) => {
+  *validatingRest(object) {
     const data = objectAt(object, ["data"]);
-    return [
-      ...keyErrors(data, "data"),
-      ...(base64Bytes(data) > maxBytes ? [tooLong("data", maxBytes)] : []),
-      ...secretTypeErrors(object),
-    ];
+    const ofKeys = keyErrors(data, "data");
+    yield;
+    const ofSize = base64Bytes(data) > maxBytes ? [tooLong("data", maxBytes)] : [];
+    yield;
+    return [...ofKeys, ...ofSize, ...secretTypeErrors(object)];
   },
   validateChange: (object, old) => [
     ...(stringAt(object, ["type"]) === stringAt(old, ["type"])

@@ -24,8 +24,12 @@ export function* parsingJson(text: string, onScan?: (values: number) => void): W
   const scan = scanJson(text);
   onScan?.(scan.values);
   yield;
-  const isPlain = !scan.needsReader && scan.depth <= maxJsonDepth && scan.pairs <= maxPairsAtOnce;
-  return (isPlain ? parsePlain(text) : undefined) ?? (yield* readingJson(text, maxJsonDepth)).value;
+  return (isPlain(scan) ? parsePlain(text) : undefined) ?? (yield* readingJson(text, maxJsonDepth)).value;
+}
+
+/** Whether JSON.parse reads the text as it should, and soon enough. */
+function isPlain({ needsReader, depth, pairs }: JsonScan): boolean {
+  return !needsReader && depth <= maxJsonDepth && pairs <= maxPairsAtOnce;
 }
 
 /**
@@ -41,7 +45,7 @@ export function* parsingJsonStrict(text: string, onScan?: (values: number) => vo
   const scan = scanJson(text);
   onScan?.(scan.values);
   yield;
-  if (scan.needsReader || scan.hasFractions || scan.depth > maxJsonDepth) return yield* readingJson(text, maxJsonDepth);
+  if (!isPlain(scan) || scan.hasFractions) return yield* readingJson(text, maxJsonDepth);
   const value = parsePlain(text);
   yield;
   if (value === undefined || (yield* countingKeys(value)) !== scan.pairs) return yield* readingJson(text, maxJsonDepth);

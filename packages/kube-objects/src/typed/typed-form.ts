@@ -57,7 +57,7 @@ interface Written {
 function* writing(name: string, value: JsonValue, path: FieldPath): Work<Written> {
   const unknown: FieldPath[] = [];
   try {
-    const written = yield* new TypedWriter(unknown).root(name, value, path);
+    const written = (yield* new TypedWriter(unknown).root(name, value, path)) as JsonObject;
     yield;
     return { written, unknown: unknown.length < 2 ? unknown : firstInOrder(value, path, unknown) };
   } catch (error) {
@@ -124,13 +124,14 @@ const unionPrefix = `${schemaPrefix}Or`;
 
 const inParts = new Map<string, boolean>();
 
-/** Whether a message is written in parts: it is a plain one, and has lists or maps, or messages that have. */
+/** Whether a message is written in parts: it is a plain one or a schema, and has lists or maps, or messages that have. */
 function isInParts(name: string): boolean {
+  if (name.startsWith(schemaPrefix)) return true;
   const known = inParts.get(name);
   if (known !== undefined) return known;
   // A message that holds itself is not in parts for that alone.
   inParts.set(name, false);
-  const isPlain = specialForms[name] === undefined && !name.startsWith(schemaPrefix);
+  const isPlain = specialForms[name] === undefined;
   const found = isPlain && standingFields(name).inOrder.some(({ type }) => mayBeLarge(type));
   inParts.set(name, found);
   return found;
@@ -138,6 +139,13 @@ function isInParts(name: string): boolean {
 
 function mayBeLarge(type: FieldType): boolean {
   return type.kind === "message" ? isInParts(type.name) : type.kind !== "scalar";
+}
+
+/** Most schemas are leaves: they are written faster at once. */
+function isLeaf(schema: JsonValue): boolean {
+  if (!isJsonObject(schema)) return true;
+  for (const key in schema) if (typeof schema[key] === "object") return false;
+  return true;
 }
 
 /** What every object says it is. */
@@ -163,8 +171,9 @@ class TypedWriter {
   }
 
   /** {@link TypedWriter.message} in parts: its lists and maps, and those of its members, may be large. */
-  *root(name: string, value: JsonValue, path: FieldPath): Work<JsonObject> {
-    if (specialForms[name] !== undefined) return this.message(name, value, path) as JsonObject;
+  *root(name: string, value: JsonValue, path: FieldPath): Work<JsonValue> {
+    if (specialForms[name] !== undefined) return this.message(name, value, path);
+    if (name.startsWith(unionPrefix)) return yield* this.#schemaUnion(name, value, path);
     const given = value === null ? {} : value;
     if (!isJsonObject(given)) throw misfit();
     const written: Record<string, JsonValue> = {};
@@ -188,14 +197,14 @@ class TypedWriter {
   #largeValue(type: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> | undefined {
     if (type.kind === "map") return this.#mapping(type.of, value, path);
     if (type.kind === "list") return this.#listing(type.of, value, path);
-    return type.kind === "message" && isInParts(type.name) ? this.root(type.name, value, path) : undefined;
+    if (type.kind !== "message" || !isInParts(type.name)) return undefined;
+    return type.name === schemaPrefix && isLeaf(value) ? undefined : this.root(type.name, value, path);
   }
 
   message(name: string, value: JsonValue, path: FieldPath): JsonValue {
     const special = specialForms[name];
     if (special !== undefined) return special(value);
-    const shaped = this.#schemaUnion(name, value, path);
-    if (shaped !== undefined) return shaped;
+    if (name.startsWith(unionPrefix)) return finish(this.#schemaUnion(name, value, path));
     const given = value === null ? {} : value;
     if (!isJsonObject(given)) throw misfit();
     const written: Record<string, JsonValue> = {};
@@ -232,20 +241,20 @@ class TypedWriter {
    * Schemas may be booleans, lists of schemas or lists of names in a few places. The reference reads these with a decoder that does not
    * check unknown fields there, so CRDs that have some are accepted even with strict validation.
    */
-  #schemaUnion(name: string, value: JsonValue, path: FieldPath): JsonValue | undefined {
-    if (!name.startsWith(unionPrefix)) return undefined;
-    const isList = isJsonArray(value) && !name.endsWith("OrBool");
+  *#schemaUnion(name: string, value: JsonValue, path: FieldPath): Work<JsonValue> {
     if (typeof value === "boolean" || value === null) return value;
-    const schema = "apiextensions.v1.JSONSchemaProps";
     const lenient = new TypedWriter([]);
-    if (isJsonObject(value)) return lenient.message(schema, value, path);
+    if (isJsonObject(value)) return yield* lenient.root(schemaPrefix, value, path);
     if (name.endsWith("OrBool")) throw misfit();
-    if (!isList) return null;
-    return value.map((item, index) => {
-      if (isJsonObject(item)) return lenient.message(schema, item, indexPath(path, index));
-      if (name.endsWith("OrArray") && item !== null) throw misfit();
-      return item;
-    });
+    if (!isJsonArray(value)) return null;
+    const written: JsonValue[] = [];
+    for (const [index, item] of value.entries()) {
+      const isSchema = isJsonObject(item);
+      if (!isSchema && name.endsWith("OrArray") && item !== null) throw misfit();
+      written.push(isSchema ? yield* lenient.root(schemaPrefix, item, indexPath(path, index)) : item);
+      if (isPartDone()) yield;
+    }
+    return written;
   }
 
   /** The value of a field as Go writes it, or undefined where Go leaves it out. */
