@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone, type Work } from "@purlin/base";
+import type { FieldError } from "@purlin/kube-objects/errors";
 import {
   goJson,
   isJsonObject,
@@ -27,6 +29,8 @@ export interface SchemaProps {
   readonly mapType: string | undefined;
   readonly listMapKeys: readonly string[];
   readonly rules: readonly JsonObject[];
+  /** One of the properties. */
+  property(name: string): SchemaProps | undefined;
   /** Whether a member is `true`. */
   is(name: string): boolean;
   /** A member that is a non-empty string, or the empty string. */
@@ -42,6 +46,37 @@ export function schemaProps(json: JsonObject): SchemaProps {
   const node = createProps(json);
   nodes.set(json, node);
   return node;
+}
+
+/** {@link schemaProps} in parts: the nodes inside are made before the one that has them. */
+export function* readingSchemaProps(json: JsonObject): Work<SchemaProps> {
+  for (const member of ["properties", "definitions"]) {
+    const children = ownValue(json, member);
+    if (isJsonObject(children)) yield* readingChildren(Object.values(children));
+  }
+  const { items, additionalProperties, not, allOf, anyOf, oneOf } = json;
+  for (const children of [items, allOf, anyOf, oneOf]) if (Array.isArray(children)) yield* readingChildren(children);
+  yield* readingChildren([items, additionalProperties, not]);
+  if (isPartDone()) yield;
+  return schemaProps(json);
+}
+
+function* readingChildren(children: readonly (JsonValue | undefined)[]): Work<void> {
+  for (const child of children) if (isJsonObject(child)) yield* readingSchemaProps(child);
+}
+
+/** Stands between parts of the checks of a large schema. */
+export const pause: unique symbol = Symbol("pause");
+
+/** Something that is wrong with a schema, or the end of a part of its checks. */
+export type Problem = FieldError | typeof pause;
+
+/** Yields a pause wherever the work yields. */
+export function* pausing<T>(work: Work<T>): Generator<typeof pause, T> {
+  for (let part = work.next(); ; part = work.next()) {
+    if (part.done) return part.value;
+    yield pause;
+  }
 }
 
 function createProps(json: JsonObject): SchemaProps {
@@ -65,6 +100,10 @@ function createProps(json: JsonObject): SchemaProps {
     mapType: optionalText(ownValue(json, "x-kubernetes-map-type")),
     listMapKeys: strings(ownValue(json, "x-kubernetes-list-map-keys")),
     rules: objects(ownValue(json, "x-kubernetes-validations")),
+    property: (name) => {
+      const properties = ownValue(json, "properties");
+      return isJsonObject(properties) ? single(ownValue(properties, name)) : undefined;
+    },
     is: (name) => ownValue(json, name) === true,
     text,
   };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone } from "@purlin/base";
 import {
   childPath,
   type FieldError,
@@ -12,7 +13,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, ownValue } from "@purlin/kube-objects/json";
-import { named, printSchema, type SchemaProps, schemaFields } from "./schema-props.ts";
+import { named, type Problem, pause, printSchema, type SchemaProps, schemaFields } from "./schema-props.ts";
 
 /** What the place of a node forbids. */
 interface SchemaPlace {
@@ -28,7 +29,8 @@ const preserve = "x-kubernetes-preserve-unknown-fields";
 const metaFields = ["apiVersion", "kind", "metadata"];
 
 /** What is wrong with a schema apart from its structure: members that are not supported, list types. */
-export function* schemaProblems(schema: SchemaProps, place: SchemaPlace): Generator<FieldError> {
+export function* schemaProblems(schema: SchemaProps, place: SchemaPlace): Generator<Problem> {
+  if (isPartDone()) yield pause;
   yield* standardProblems(schema, place);
   yield* additionalProblems(schema, place);
   for (const [name, property] of schema.properties) yield* schemaProblems(property, propertyPlace(schema, place, name));
@@ -96,7 +98,7 @@ function* standardProblems(schema: SchemaProps, { path, noDefaults, insideMeta }
   }
 }
 
-function* additionalProblems(schema: SchemaProps, place: SchemaPlace): Generator<FieldError> {
+function* additionalProblems(schema: SchemaProps, place: SchemaPlace): Generator<Problem> {
   const additional = schema.additionalProperties;
   if (additional === undefined) return;
   const path = childPath(place.path, "additionalProperties");
@@ -108,7 +110,7 @@ function* additionalProblems(schema: SchemaProps, place: SchemaPlace): Generator
   if (additional.schema !== undefined) yield* schemaProblems(additional.schema, inner);
 }
 
-function* combinedProblems(schema: SchemaProps, place: SchemaPlace): Generator<FieldError> {
+function* combinedProblems(schema: SchemaProps, place: SchemaPlace): Generator<Problem> {
   if (schema.not !== undefined) yield* schemaProblems(schema.not, within(place, childPath(place.path, "not")));
   for (const name of ["allOf", "oneOf", "anyOf"] as const) {
     for (const [index, one] of schema[name].entries()) {
@@ -120,7 +122,7 @@ function* combinedProblems(schema: SchemaProps, place: SchemaPlace): Generator<F
   }
 }
 
-function* itemsProblems(schema: SchemaProps, place: SchemaPlace): Generator<FieldError> {
+function* itemsProblems(schema: SchemaProps, place: SchemaPlace): Generator<Problem> {
   const path = childPath(place.path, "items");
   if (schema.items?.schema !== undefined) yield* schemaProblems(schema.items.schema, within(place, path));
   for (const [index, one] of (schema.items?.schemas ?? []).entries()) {
@@ -220,11 +222,10 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
     return;
   }
   const seen = new Set<string>();
-  const properties = new Map(items.properties);
   // Each of these errors shows all keys, so only the first ones are reported.
   let left = mostKeyErrors;
   for (const key of listMapKeys) {
-    const property = properties.get(key);
+    const property = items.property(key);
     if (property === undefined) {
       if (left-- > 0) yield invalidValue(keysPath, [...listMapKeys], "entries must all be names of item properties");
     } else if (property.type === "array" || property.type === "object") {
@@ -253,9 +254,9 @@ function* presenceProblems(schema: SchemaProps, path: FieldPath, listType: "map"
     );
   }
   if (listType === "set") return;
-  const [properties, required] = [new Map(items.properties), new Set(items.required)];
+  const required = new Set(items.required);
   for (const key of schema.listMapKeys) {
-    const property = properties.get(key);
+    const property = items.property(key);
     if (property === undefined) continue;
     const at = keyPath(childPath(itemsPath, "properties"), key);
     const isKey = "this property is in x-kubernetes-list-map-keys, so it";

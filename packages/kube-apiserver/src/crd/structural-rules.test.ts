@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { schemaProps } from "./schema-props.ts";
+import { pause, schemaProps } from "./schema-props.ts";
 import { undeclaredProblems } from "./structural-rules.ts";
 
 const text = { type: "string" };
@@ -54,6 +54,10 @@ const cases: Readonly<Record<string, { schema: JsonObject; want: readonly string
 
 for (const [name, { schema, want, reason }] of Object.entries(cases)) {
   test(`undeclared fields: ${name}`, () => {
-    assert.deepEqual([...undeclaredProblems(schemaProps(schema), "s")].map(fieldErrorText), want, reason);
+    assert.deepEqual(
+      [...undeclaredProblems(schemaProps(schema), "s")].filter((one) => one !== pause).map(fieldErrorText),
+      want,
+      reason,
+    );
   });
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone, sorting } from "@purlin/base";
 import {
   childPath,
   type FieldError,
@@ -12,17 +13,25 @@ import {
 } from "@purlin/kube-objects/errors";
 import { jsonEqual } from "@purlin/kube-objects/json";
 import { linearPattern } from "@purlin/kube-objects/regexp";
-import type { SchemaProps } from "./schema-props.ts";
+import { type Problem, pause, pausing, type SchemaProps } from "./schema-props.ts";
 
 type Level = "root" | "item" | "field";
 
 /** What keeps a schema from being structural, sorted by text as the reference server does. */
-export function structuralProblems(schema: SchemaProps, path: FieldPath): FieldError[] {
-  const problems = [...nodeProblems(schema, "root", path), ...undeclaredProblems(schema, path)];
-  return problems.sort((a, b) => (fieldErrorText(a) < fieldErrorText(b) ? -1 : 1));
+export function* structuralProblems(schema: SchemaProps, path: FieldPath): Generator<typeof pause, FieldError[]> {
+  const found: { readonly text: string; readonly problem: FieldError }[] = [];
+  for (const problems of [nodeProblems(schema, "root", path), undeclaredProblems(schema, path)]) {
+    for (const problem of problems) {
+      if (problem === pause) yield pause;
+      else found.push({ text: fieldErrorText(problem), problem });
+    }
+  }
+  const sorted = yield* pausing(sorting(found, (a, b) => (a.text < b.text ? -1 : 1)));
+  return sorted.map(({ problem }) => problem);
 }
 
-function* nodeProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<FieldError> {
+function* nodeProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<Problem> {
+  if (isPartDone()) yield pause;
   const items = schema.items?.schema;
   if (schema.type === "array" && schema.items === undefined) {
     yield requiredValue(childPath(path, "items"), "must be specified");
@@ -43,7 +52,7 @@ function propertyPath(path: FieldPath, name: string): FieldPath {
   return keyPath(childPath(path, "properties"), name);
 }
 
-function* additionalProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<FieldError> {
+function* additionalProblems(schema: SchemaProps, level: Level, path: FieldPath): Generator<Problem> {
   const additional = schema.additionalProperties;
   if (additional === undefined) return;
   const at = childPath(path, "additionalProperties");
@@ -66,7 +75,7 @@ interface Skips {
 
 const skipNothing: Skips = { skipAnyOf: false, skipInFirstAllOf: false };
 
-function* valueProblems(schema: SchemaProps, path: FieldPath, skips: Skips): Generator<FieldError> {
+function* valueProblems(schema: SchemaProps, path: FieldPath, skips: Skips): Generator<Problem> {
   if (!skips.skipAnyOf) {
     for (const [index, one] of schema.anyOf.entries())
       yield* nestedProblems(one, indexPath(childPath(path, "anyOf"), index));
@@ -110,7 +119,8 @@ const forbiddenInside: readonly (readonly [
   ["x-kubernetes-validations", "empty", (schema) => schema.rules.length > 0],
 ];
 
-function* nestedProblems(schema: SchemaProps, path: FieldPath, skips: Skips = skipNothing): Generator<FieldError> {
+function* nestedProblems(schema: SchemaProps, path: FieldPath, skips: Skips = skipNothing): Generator<Problem> {
+  if (isPartDone()) yield pause;
   yield* valueProblems(schema, path, skips);
   if (schema.items?.schema !== undefined) yield* nestedProblems(schema.items.schema, childPath(path, "items"));
   for (const [name, property] of schema.properties) yield* nestedProblems(property, propertyPath(path, name));
@@ -197,11 +207,11 @@ interface Declared {
  * What the root of a schema says about fields in `allOf`, `anyOf`, `oneOf` and `not` only: they have to be declared outside of
  * these too. The reference server looks at the root alone, not at what other nodes say in the same way.
  */
-export function* undeclaredProblems(root: SchemaProps, path: FieldPath): Generator<FieldError> {
+export function* undeclaredProblems(root: SchemaProps, path: FieldPath): Generator<Problem> {
   yield* combinedProblems(root, path, { schema: root, path });
 }
 
-function* combinedProblems(said: SchemaProps, at: FieldPath, declared: Declared): Generator<FieldError> {
+function* combinedProblems(said: SchemaProps, at: FieldPath, declared: Declared): Generator<Problem> {
   if (said.not !== undefined) yield* undeclaredInNested(said.not, childPath(at, "not"), declared);
   for (const name of ["allOf", "anyOf", "oneOf"] as const) {
     for (const [index, one] of said[name].entries()) {
@@ -210,7 +220,8 @@ function* combinedProblems(said: SchemaProps, at: FieldPath, declared: Declared)
   }
 }
 
-function* undeclaredInNested(said: SchemaProps, at: FieldPath, { schema, path }: Declared): Generator<FieldError> {
+function* undeclaredInNested(said: SchemaProps, at: FieldPath, { schema, path }: Declared): Generator<Problem> {
+  if (isPartDone()) yield pause;
   if (schema === undefined) {
     yield requiredValue(path, `because it is defined in ${at}`);
     return;
@@ -223,9 +234,8 @@ function* undeclaredInNested(said: SchemaProps, at: FieldPath, { schema, path }:
       path: childPath(path, "items"),
     });
   }
-  const declared = new Map(said.properties.length === 0 ? [] : schema.properties);
   for (const [name, property] of said.properties) {
     const inside = (place: FieldPath): FieldPath => keyPath(childPath(place, "properties"), name);
-    yield* undeclaredInNested(property, inside(at), { schema: declared.get(name), path: inside(path) });
+    yield* undeclaredInNested(property, inside(at), { schema: schema.property(name), path: inside(path) });
   }
 }

@@ -11,7 +11,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual, ownValue } from "@purlin/kube-objects/json";
+import { goJson, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { type CrdSpec, crdSpec } from "./crd-spec.ts";
@@ -26,7 +26,7 @@ import {
   versionNameProblems,
   warningProblems,
 } from "./name-rules.ts";
-import { type SchemaProps, schemaProps } from "./schema-props.ts";
+import { type Problem, pause, pausing, readingSchemaProps, type SchemaProps, schemaProps } from "./schema-props.ts";
 import { hasUnsupportedMembers, rootProblems, schemaProblems } from "./schema-rules.ts";
 import { structuralProblems } from "./structural-rules.ts";
 import { conversionProblems } from "./webhook-target.ts";
@@ -60,7 +60,8 @@ export function* validatingCrd(crd: JsonObject, checkRules: CheckRules): Work<Fi
 /** What is wrong with a change of a CRD apart from its metadata, found in parts. */
 export function* validatingCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: CheckRules): Work<FieldError[]> {
   const [spec, before] = [crdSpec(crd), crdSpec(old)];
-  const checkNew: CheckRules = (schema, options) => (hasSchema(before, schema) ? [] : checkRules(schema, options));
+  const known = knownSchemas(before);
+  const checkNew: CheckRules = (schema, options) => (known.has(goJson(schema)) ? [] : checkRules(schema, options));
   return [
     ...(yield* inParts(specProblems(spec, checkNew))),
     ...immutableProblems(spec, before, isEstablished(old)),
@@ -71,11 +72,8 @@ export function* validatingCrdUpdate(crd: JsonObject, old: JsonObject, checkRule
   ];
 }
 
-/** Stands between parts of the checks of a large schema. */
-const pause: unique symbol = Symbol("pause");
-
 /** Collects problems, and yields wherever they have a pause. */
-function* inParts(problems: Iterable<FieldError | typeof pause>): Work<FieldError[]> {
+function* inParts(problems: Iterable<Problem>): Work<FieldError[]> {
   const found: FieldError[] = [];
   for (const problem of problems) {
     if (problem === pause) yield;
@@ -90,13 +88,13 @@ export function validateCrdStatus(crd: JsonObject): FieldError[] {
   return [...nameProblems(names, "status.acceptedNames")];
 }
 
-/** Rules that were accepted once are not compiled again, so that a newer server cannot lock an old CRD. */
-function hasSchema(spec: CrdSpec, schema: JsonObject): boolean {
-  const schemas = [spec.common.schema, ...spec.versions.map((version) => version.schema)];
-  return schemas.some((one) => one !== undefined && jsonEqual(one, schema));
+/** Schemas whose rules were accepted once are not compiled again, so that a newer server cannot lock an old CRD. */
+function knownSchemas({ common, versions }: CrdSpec): ReadonlySet<string> {
+  const schemas = [common.schema, ...versions.map(({ schema }) => schema)].filter((one) => one !== undefined);
+  return new Set(schemas.map((schema) => goJson(schema)));
 }
 
-function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldError | typeof pause> {
+function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<Problem> {
   yield* groupProblems(spec.group);
   if (spec.scope === "") yield requiredValue("spec.scope");
   else if (!["Cluster", "Namespaced"].includes(spec.scope)) {
@@ -141,7 +139,7 @@ interface MemberPlace {
 function* memberProblems(
   members: CrdSpec["common"],
   { path, schemaPath, missing, hasStatus, checkRules }: MemberPlace,
-): Generator<FieldError | typeof pause> {
+): Generator<Problem> {
   if (members.schema !== undefined) {
     const at = childPath(schemaPath, "openAPIV3Schema");
     let isFine = true;
@@ -165,29 +163,29 @@ function* memberProblems(
   });
 }
 
-function* wholeSchemaProblems(
-  schema: JsonObject,
-  path: FieldPath,
-  checkRules: CheckRules,
-): Generator<FieldError | typeof pause> {
-  const root = schemaProps(schema);
+function* wholeSchemaProblems(schema: JsonObject, path: FieldPath, checkRules: CheckRules): Generator<Problem> {
+  const root = yield* pausing(readingSchemaProps(schema));
+  yield pause;
   if (root.is("nullable")) yield forbiddenValue(childPath(path, "nullable"), "nullable cannot be true at the root");
   const isUnsupported = hasUnsupportedMembers(root);
   yield pause;
-  const structure = isUnsupported ? undefined : structureProblems(root, path);
+  const structure = isUnsupported ? undefined : yield* structureProblems(root, path);
   yield* structure ?? [];
   yield pause;
-  const others = [...schemaProblems(root, { path, isRoot: true, noDefaults: undefined, insideMeta: false })];
-  yield* others;
+  const brokenPaths: FieldPath[] = [];
+  for (const problem of schemaProblems(root, { path, isRoot: true, noDefaults: undefined, insideMeta: false })) {
+    if (problem !== pause) brokenPaths.push(problem.field);
+    yield problem;
+  }
   yield pause;
-  const brokenPaths = others.map(({ field }) => field);
   yield* checkRules(schema, { path, brokenPaths, textsOnly: structure?.length !== 0 });
   yield pause;
 }
 
 /** Defaults can only be looked at in a schema whose structure is in order. */
-function structureProblems(root: SchemaProps, path: FieldPath): FieldError[] {
-  const problems = structuralProblems(root, path);
+function* structureProblems(root: SchemaProps, path: FieldPath): Generator<typeof pause, FieldError[]> {
+  const problems = yield* structuralProblems(root, path);
+  yield pause;
   return problems.length > 0 ? problems : [...defaultProblems(root, path)];
 }
 
@@ -232,15 +230,22 @@ function* storedVersionProblems(crd: JsonObject, { versions }: CrdSpec): Generat
     yield invalidValue(path, ownValue(status, "storedVersions") ?? null, "must have at least one stored version");
     return;
   }
-  for (const { name, storage } of versions) {
-    if (storage && !stored.includes(name)) yield invalidValue(path, stored, `must have the storage version ${name}`);
+  const known = new Set(stored);
+  const missing = versions.filter(({ name, storage }) => storage && !known.has(name));
+  // Each of these errors shows all stored versions, so only the first ones are reported.
+  for (const { name } of missing.slice(0, mostStorageErrors)) {
+    yield invalidValue(path, stored, `must have the storage version ${name}`);
   }
+  const names = new Set(versions.map(({ name }) => name));
   for (const [index, name] of stored.entries()) {
-    if (versions.some((version) => version.name === name)) continue;
+    if (names.has(name)) continue;
     const detail = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
     yield invalidValue(indexPath(path, index), name, detail);
   }
 }
+
+/** How often the whole list of stored versions is shown. */
+const mostStorageErrors = 10;
 
 const approval = "api-approved.kubernetes.io";
 
