@@ -32,7 +32,7 @@ import { structuralProblems } from "./structural-rules.ts";
 import { conversionProblems } from "./webhook-target.ts";
 
 /** Checks the CEL rules of a schema; what is wrong with the schema itself decides which rules can be compiled. */
-export type CheckRules = (schema: JsonObject, options: CheckOptions) => Iterable<FieldError>;
+export type CheckRules = (schema: JsonObject, options: CheckOptions) => Iterable<Problem>;
 
 /** The name a CRD must have. */
 export function requiredCrdName(crd: JsonObject): string {
@@ -60,8 +60,14 @@ export function* validatingCrd(crd: JsonObject, checkRules: CheckRules): Work<Fi
 /** What is wrong with a change of a CRD apart from its metadata, found in parts. */
 export function* validatingCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: CheckRules): Work<FieldError[]> {
   const [spec, before] = [crdSpec(crd), crdSpec(old)];
-  const known = knownSchemas(before);
-  const checkNew: CheckRules = (schema, options) => (known.has(goJson(schema)) ? [] : checkRules(schema, options));
+  let known: ReadonlySet<string> | undefined;
+  const checkNew: CheckRules = function* (schema, options) {
+    known ??= knownSchemas(before);
+    yield pause;
+    if (known.has(goJson(schema))) return;
+    yield pause;
+    yield* checkRules(schema, options);
+  };
   return [
     ...(yield* inParts(specProblems(spec, checkNew))),
     ...immutableProblems(spec, before, isEstablished(old)),

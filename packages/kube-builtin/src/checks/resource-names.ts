@@ -114,7 +114,7 @@ export function added(one: Amounts, other: Amounts): Amounts {
   if (one === noAmounts) return other;
   if (other === noAmounts) return one;
   const sums = Object.entries(other).map(([name, value]) => {
-    const known = one[name];
+    const known = Object.hasOwn(one, name) ? one[name] : undefined;
     return [name, known === undefined ? value : quantityText(quantityNanos(known) + quantityNanos(value), known)];
   });
   return { ...one, ...(Object.fromEntries(sums) as Amounts) };
@@ -125,7 +125,7 @@ export function largest(one: Amounts, other: Amounts): Amounts {
   if (one === noAmounts) return other;
   if (other === noAmounts) return one;
   const larger = Object.entries(other).filter(([name, value]) => {
-    const known = one[name];
+    const known = Object.hasOwn(one, name) ? one[name] : undefined;
     return known === undefined || compareQuantities(value, known) > 0;
   });
   return { ...one, ...Object.fromEntries(larger) };

@@ -24,7 +24,7 @@ import {
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
@@ -333,7 +333,7 @@ interface Amounts {
 function requestErrors({ requests, limits }: Amounts, path: string, nameErrors: NameErrors): FieldError[] {
   return firstErrorsByName(requests, (name) => {
     const own = amountsOf({ [name]: requests[name] ?? "0" }, `${path}.requests`, nameErrors);
-    const [asked, limit] = [String(requests[name]), limits[name]];
+    const [asked, limit] = [String(requests[name]), ownValue(limits, name)];
     if (limit === undefined) {
       const why = "Limit must be set for non overcommitable resources";
       return mayExceed(name) ? own : [...own, requiredValue(`${path}.limits`, why)];

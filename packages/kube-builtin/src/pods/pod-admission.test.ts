@@ -262,6 +262,8 @@ describe("the runtime class of a Pod", () => {
     const message =
       'pods "x" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[b] = 2; pod.spec.nodeSelector[b] = 3';
     refusal({ ...kata, nodeSelector: { b: "3" } }, { scheduling }, message);
+    const inherited = { nodeSelector: { constructor: "1" } };
+    assert.deepEqual(admit(own, { scheduling: inherited })["nodeSelector"], { b: "2", c: "3", constructor: "1" });
   });
 
   const exists = (key: string, more: JsonObject = {}): JsonObject => ({ key, operator: "Exists", ...more });

@@ -3,7 +3,7 @@
 
 import { type AdmissionPlugin, listAt, metaOf, type Store, withNodeTopology } from "@purlin/kube-apiserver/kinds";
 import { forbidden, unclassifiedError } from "@purlin/kube-objects/errors";
-import { isJsonObject, isNumber, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import { isJsonObject, isNumber, type JsonObject, jsonEqual, ownValue, printJson } from "@purlin/kube-objects/json";
 import { generateName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
@@ -203,9 +203,10 @@ function requireOverhead(pod: JsonObject, store: Store<JsonObject>): void {
 function withScheduling(pod: JsonObject, spec: JsonObject, scheduling: JsonObject): JsonObject {
   const [own, wanted] = [objectAt(spec, ["nodeSelector"]), objectAt(scheduling, ["nodeSelector"])];
   for (const [key, value] of Object.entries(wanted)) {
-    if (own[key] === undefined || own[key] === value) continue;
+    const given = ownValue(own, key);
+    if (given === undefined || given === value) continue;
     const ofClass = `runtimeClass.scheduling.nodeSelector[${key}] = ${String(value)}`;
-    const ofPod = `pod.spec.nodeSelector[${key}] = ${String(own[key])}`;
+    const ofPod = `pod.spec.nodeSelector[${key}] = ${String(given)}`;
     throw refused(pod, `conflict: ${ofClass}; ${ofPod}`);
   }
   const tolerations = mergedTolerations([...listAt(spec, "tolerations"), ...listAt(scheduling, "tolerations")]);

@@ -171,6 +171,26 @@ test("each list has at most 4,096 containers; the other rules are not checked fo
   ]);
 });
 
+test("amounts of the whole Pod are compared with those of containers of the same name only", () => {
+  const spec = (own: JsonObject, ofContainer: JsonObject): string[] =>
+    errorsOf({ resources: own, containers: [{ name: "c", image: "i", resources: ofContainer }] });
+  assert.deepEqual(spec({ limits: { cpu: "1" } }, { limits: { cpu: "2" } }), [
+    's.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
+  ]);
+  assert.deepEqual(spec({ requests: { cpu: "1" } }, { requests: { cpu: "2" } }), [
+    's.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',
+  ]);
+  const strange = { constructor: "1" };
+  for (const member of ["limits", "requests"]) {
+    const text = `s.containers[0].resources.${member}[constructor]`;
+    const errors = spec({ [member]: { cpu: "1" } }, { [member]: strange });
+    assert.ok(errors.length > 0 && errors.every((error) => error.startsWith(text)), String(errors));
+  }
+  const two = ["a", "b"].map((name) => ({ name, image: "i", resources: { requests: strange } }));
+  const unknown = errorsOf({ resources: { requests: { cpu: "1" } }, containers: [...two, { name: "c", image: "i" }] });
+  assert.equal(unknown.length, 4, String(unknown));
+});
+
 test("search domains have 2048 characters together, with the spaces between them", () => {
   const domain = (length: number): string =>
     `${"a".repeat(60)}.${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(length - 183)}`;

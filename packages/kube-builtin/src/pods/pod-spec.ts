@@ -154,8 +154,9 @@ function sharedResources(spec: JsonObject, path: string): FieldError[] {
     ...firstErrors(listAt(spec, "containers"), (container, index) => {
       const own = amountsAt(container, ["resources", "limits"]);
       return firstErrorsByName(own, (name) => {
-        const [limit = "", most] = [own[name], limits[name]];
-        if (most === undefined || compareQuantities(limit, most) <= 0) return [];
+        if (!Object.hasOwn(limits, name)) return [];
+        const [limit = "", most = ""] = [own[name], limits[name]];
+        if (compareQuantities(limit, most) <= 0) return [];
         const at = `${path}.containers[${index}][${name}].limits`;
         return [invalidValue(at, limit, `must be less than or equal to pod limits of ${most}`)];
       });
@@ -166,10 +167,10 @@ function sharedResources(spec: JsonObject, path: string): FieldError[] {
 /** Limits of containers may add up to more than that of the Pod, except for huge pages. */
 function lessThanContainers(spec: JsonObject, path: string, member: "requests" | "limits"): FieldError[] {
   const [own, sums] = [amountsAt(spec, ["resources", member]), containerAmounts(spec, member)];
-  return firstErrorsByName(own, (name) => {
-    const [given = "", sum] = [own[name], sums[name]];
-    const isCompared = member === "requests" || isHugePages(name);
-    if (!isCompared || sum === undefined || compareQuantities(sum, given) <= 0) return [];
+  return firstErrorsByName(sums, (name) => {
+    const isCompared = Object.hasOwn(own, name) && (member === "requests" || isHugePages(name));
+    const [given = "", sum = ""] = [own[name], sums[name]];
+    if (!isCompared || compareQuantities(sum, given) <= 0) return [];
     const why = `must be greater than or equal to aggregate container ${member} of ${sum}`;
     return [invalidValue(`${path}.${member}[${name}]`, given, why)];
   });
