@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, definitions, objectNamed, objectsOf, sendJson, sendText } from "./attacked-kind.ts";
 import { requestOfAttributes, requestOfNames, requestOfUris, secretOf } from "./certificate-attacks.ts";
@@ -65,6 +66,13 @@ const patch = (path: string, body: string | object, type: string, codes = [...ok
   type,
   codes,
 });
+/** A definition whose schema has these members at its root. */
+const schemaOf = (kind: string, members: JsonObject): JsonObject => {
+  const crd = definition(kind, {}) as { readonly spec: { readonly versions: readonly [JsonObject] } } & JsonObject;
+  const [one] = crd.spec.versions;
+  const schema = { openAPIV3Schema: { type: "object", ...members } };
+  return { ...crd, spec: { ...crd.spec, versions: [{ ...one, schema }] } };
+};
 const versions = (count: number): JsonObject => {
   const crd = definition("Versioned", {}) as {
     readonly spec: { readonly versions: readonly [JsonObject] };
@@ -443,6 +451,17 @@ const attacks: Record<string, Attack> = {
     [200],
   ),
   "a definition of 500 versions": post(definitions, versions(500)),
+  "a definition of 10,000 properties and as many alternatives": post(
+    definitions,
+    schemaOf("Alternatives", {
+      properties: Object.fromEntries(list(10_000, (i) => [`p${i}`, { type: "string" }])),
+      allOf: list(10_000, (i) => ({ properties: { [`p${i}`]: {} } })),
+    }),
+  ),
+  "a definition of 45,000 properties without a type": post(
+    definitions,
+    schemaOf("Untyped", { properties: Object.fromEntries(list(45_000, (i) => [`p${i}`, {}])) }),
+  ),
   "a definition of 15,000 fields": post(definitions, wideSchema(15_000)),
   "a definition nested 300 deep": post(definitions, deepSchema(300)),
   "a Service of a selector of 90,000 terms": post(`${namespace}/services`, {
@@ -485,6 +504,35 @@ for (const [name, { method, path, body, type = json, codes }] of Object.entries(
     if (response.code >= 400) assert.equal((response.body as JsonObject)["kind"], "Status");
   });
 }
+
+test("changes of a definition of 4,000 versions", async () => {
+  const crd = definition("Changing", {}) as {
+    readonly spec: { readonly versions: readonly [JsonObject] };
+  } & JsonObject;
+  const [one] = crd.spec.versions;
+  const changed = (title: string): JsonObject => ({
+    ...crd,
+    spec: {
+      ...crd.spec,
+      versions: list(4_000, (i) => ({
+        ...one,
+        ...{ name: `v${i + 1}`, storage: i === 0 },
+        schema: { openAPIV3Schema: { type: "object", title: `${title} ${i}` } },
+      })),
+    },
+  });
+  const created = await server.during("4,000 versions", () =>
+    sendJson(server.target, ["POST", definitions], changed("old")),
+  );
+  assert.equal(created.code, 201, created.text.slice(0, 300));
+  const path = `${definitions}/${stringAt(crd, ["metadata", "name"])}`;
+  const spec = changed("new")["spec"] ?? {};
+  const type = "application/merge-patch+json";
+  const updated = await server.during("4,000 changed versions", () =>
+    sendText(server.target, ["PATCH", path], JSON.stringify({ spec }), type),
+  );
+  assert.equal(updated.code, 200, updated.text.slice(0, 300));
+});
 
 const selectors: Record<string, string> = {
   "a label selector of 2,000 terms": `labelSelector=${encodeURIComponent(list(2_000, (i) => `k${i}=v`).join())}`,

@@ -10,7 +10,7 @@ import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
-import { named, type SchemaProps, schemaProps } from "./schema-props.ts";
+import { named, pause, type SchemaProps, schemaProps } from "./schema-props.ts";
 import {
   type CheckRules,
   requiredCrdName,
@@ -24,9 +24,11 @@ export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 /** What is particular about CustomResourceDefinitions. */
 export function crdRules(now: () => Date, metrics?: RuleMetrics): KindRules {
-  const check: CheckRules = (schema, options) => {
+  const check: CheckRules = function* (schema, options) {
     const compile = (): readonly FieldError[] => checkRules(schema as Schema, options);
-    return metrics !== undefined && declaresRules(schema as Schema) ? metrics.compiling(compile) : compile();
+    const isMeasured = metrics !== undefined && declaresRules(schema as Schema);
+    yield pause;
+    yield* isMeasured ? metrics.compiling(compile) : compile();
   };
   return {
     decode: (crd, sent) => withCrdDefaults(withEmptyVersions(crd, sent)),

@@ -43,7 +43,7 @@ const nodes = new WeakMap<JsonObject, SchemaProps>();
 export function schemaProps(json: JsonObject): SchemaProps {
   const known = nodes.get(json);
   if (known !== undefined) return known;
-  const node = createProps(json);
+  const node = new SchemaNode(json);
   nodes.set(json, node);
   return node;
 }
@@ -79,60 +79,96 @@ export function* pausing<T>(work: Work<T>): Generator<typeof pause, T> {
   }
 }
 
-function createProps(json: JsonObject): SchemaProps {
-  const text = (name: string): string => {
-    const value = ownValue(json, name);
+/** A definition can have tens of thousands of nodes: they share methods and empty lists. */
+class SchemaNode implements SchemaProps {
+  readonly json: JsonObject;
+  readonly type: string;
+  readonly properties: SchemaProps["properties"];
+  readonly additionalProperties: SchemaProps["additionalProperties"];
+  readonly items: SchemaProps["items"];
+  readonly allOf: readonly SchemaProps[];
+  readonly anyOf: readonly SchemaProps[];
+  readonly oneOf: readonly SchemaProps[];
+  readonly not: SchemaProps | undefined;
+
+  constructor(json: JsonObject) {
+    this.json = json;
+    this.type = this.text("type");
+    this.properties = named(json, "properties");
+    this.additionalProperties = additionalOf(ownValue(json, "additionalProperties"));
+    this.items = itemsOf(ownValue(json, "items"));
+    this.allOf = list(json, "allOf");
+    this.anyOf = list(json, "anyOf");
+    this.oneOf = list(json, "oneOf");
+    this.not = single(ownValue(json, "not"));
+  }
+
+  get required(): readonly string[] {
+    return strings(ownValue(this.json, "required"));
+  }
+
+  get default(): JsonValue | undefined {
+    return ownValue(this.json, "default") ?? undefined;
+  }
+
+  get listType(): string | undefined {
+    return optionalText(ownValue(this.json, "x-kubernetes-list-type"));
+  }
+
+  get mapType(): string | undefined {
+    return optionalText(ownValue(this.json, "x-kubernetes-map-type"));
+  }
+
+  get listMapKeys(): readonly string[] {
+    return strings(ownValue(this.json, "x-kubernetes-list-map-keys"));
+  }
+
+  get rules(): readonly JsonObject[] {
+    return objects(ownValue(this.json, "x-kubernetes-validations"));
+  }
+
+  property(name: string): SchemaProps | undefined {
+    const properties = ownValue(this.json, "properties");
+    return isJsonObject(properties) ? single(ownValue(properties, name)) : undefined;
+  }
+
+  is(name: string): boolean {
+    return ownValue(this.json, name) === true;
+  }
+
+  text(name: string): string {
+    const value = ownValue(this.json, name);
     return typeof value === "string" ? value : "";
-  };
-  return {
-    json,
-    type: text("type"),
-    properties: named(json, "properties"),
-    additionalProperties: additionalOf(ownValue(json, "additionalProperties")),
-    items: itemsOf(ownValue(json, "items")),
-    allOf: list(json, "allOf"),
-    anyOf: list(json, "anyOf"),
-    oneOf: list(json, "oneOf"),
-    not: single(ownValue(json, "not")),
-    required: strings(ownValue(json, "required")),
-    default: ownValue(json, "default") ?? undefined,
-    listType: optionalText(ownValue(json, "x-kubernetes-list-type")),
-    mapType: optionalText(ownValue(json, "x-kubernetes-map-type")),
-    listMapKeys: strings(ownValue(json, "x-kubernetes-list-map-keys")),
-    rules: objects(ownValue(json, "x-kubernetes-validations")),
-    property: (name) => {
-      const properties = ownValue(json, "properties");
-      return isJsonObject(properties) ? single(ownValue(properties, name)) : undefined;
-    },
-    is: (name) => ownValue(json, name) === true,
-    text,
-  };
+  }
 }
+
+const nothing: readonly never[] = Object.freeze([]);
 
 function single(value: JsonValue | undefined): SchemaProps | undefined {
   return isJsonObject(value) ? schemaProps(value) : undefined;
 }
 
 /** Named schemas in the order of their names, which is the order of messages about them. */
-export function named(json: JsonObject, member: string): (readonly [string, SchemaProps])[] {
+export function named(json: JsonObject, member: string): SchemaProps["properties"] {
   const value = ownValue(json, member);
-  if (!isJsonObject(value)) return [];
+  if (!isJsonObject(value)) return nothing;
   return sortedKeys(value).flatMap((name) => {
     const schema = single(ownValue(value, name));
     return schema === undefined ? [] : [[name, schema] as const];
   });
 }
 
-function list(json: JsonObject, member: string): SchemaProps[] {
-  return objects(ownValue(json, member)).map(schemaProps);
+function list(json: JsonObject, member: string): readonly SchemaProps[] {
+  const found = objects(ownValue(json, member));
+  return found.length === 0 ? nothing : found.map(schemaProps);
 }
 
-function objects(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? (value as JsonValue[]).filter(isJsonObject) : [];
+function objects(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as JsonValue[]).filter(isJsonObject) : nothing;
 }
 
-function strings(value: JsonValue | undefined): string[] {
-  return Array.isArray(value) ? (value as JsonValue[]).filter((item) => typeof item === "string") : [];
+function strings(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as JsonValue[]).filter((item) => typeof item === "string") : nothing;
 }
 
 function optionalText(value: JsonValue | undefined): string | undefined {

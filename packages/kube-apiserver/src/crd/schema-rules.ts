@@ -57,16 +57,11 @@ const unsupported = ["id", "additionalItems", "patternProperties", "definitions"
 export function hasUnsupportedMembers(schema: SchemaProps): boolean {
   if (unsupported.some((name) => isUnsupported(schema, name)) || (schema.items?.schemas.length ?? 0) > 0) return true;
   if (ownValue(schema.json, preserve) === false || isUnsupported(schema, "$schema")) return true;
-  const inside = [schema.items?.schema, schema.additionalProperties?.schema, schema.not].filter(
-    (one) => one !== undefined,
-  );
-  const children = [
-    ...schema.properties.map(([, property]) => property),
-    ...schema.allOf,
-    ...schema.anyOf,
-    ...schema.oneOf,
-  ];
-  return [...inside, ...children].some(hasUnsupportedMembers);
+  for (const inside of [schema.items?.schema, schema.additionalProperties?.schema, schema.not]) {
+    if (inside !== undefined && hasUnsupportedMembers(inside)) return true;
+  }
+  if (schema.properties.some(([, property]) => hasUnsupportedMembers(property))) return true;
+  return [schema.allOf, schema.anyOf, schema.oneOf].some((children) => children.some(hasUnsupportedMembers));
 }
 
 function isUnsupported(schema: SchemaProps, name: string): boolean {

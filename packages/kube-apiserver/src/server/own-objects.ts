@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects that the server itself creates: those that it starts with, and an APIService for each group version that it serves.
+import { forEachLimited } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
@@ -85,6 +86,8 @@ export async function createMissing(client: InternalClient, path: string, object
 }
 
 const group = "apiregistration.k8s.io";
+/** A definition can have thousands of versions. */
+const writesAtOnce = 64;
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 /**
@@ -94,6 +97,8 @@ const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 export class ApiServices {
   readonly #services: RestServices;
   readonly #onError: (error: unknown) => void;
+  #running: Promise<void> = Promise.resolve();
+  #waiting: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(services: RestServices, onError: (error: unknown) => void) {
@@ -112,8 +117,18 @@ export class ApiServices {
     this.#isStopped = true;
   }
 
-  /** Brings them up to date. */
-  async sync(): Promise<void> {
+  /** Brings them up to date, after a run that goes on. */
+  sync(): Promise<void> {
+    this.#waiting ??= this.#running.then(() => {
+      this.#waiting = undefined;
+      const run = this.#sync();
+      this.#running = run.catch(() => {});
+      return run;
+    });
+    return this.#waiting;
+  }
+
+  async #sync(): Promise<void> {
     const { store, catalog } = this.#services;
     const type = catalog().find(group, "v1", "apiservices");
     if (type === undefined || this.#isStopped) return;
@@ -121,10 +136,12 @@ export class ApiServices {
     const known = store.list({ prefix: keyPrefix(type, "") }).entries.map(({ key }) => key);
     const gone = known.filter((key) => !wanted.has(key) && isManaged(store.get(key)?.value));
     const missing = [...wanted].filter(([key, object]) => isOutdated(store.get(key)?.value, object));
-    await Promise.all([
-      ...gone.map((key) => store.write(key, () => ({ action: "delete" }))),
-      ...missing.map(([key, object]) => this.#put(type, key, object)),
-    ]);
+    await forEachLimited(
+      gone,
+      writesAtOnce,
+      async (key) => void (await store.write(key, () => ({ action: "delete" }))),
+    );
+    await forEachLimited(missing, writesAtOnce, ([key, object]) => this.#put(type, key, object));
   }
 
   async #put(type: ResourceType, key: string, object: JsonObject): Promise<void> {
