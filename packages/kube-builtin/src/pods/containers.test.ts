@@ -2,17 +2,18 @@
 // The containers of Pods: resources, ports, restarts and debugging. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { containerResourceErrors } from "../checks/resource-names.ts";
-import { containers, overheadErrors, resources, trimmedImage } from "./containers.ts";
+import { checkingContainers, overheadErrors, resources, trimmedImage } from "./containers.ts";
 
 type Case = readonly [name: string, object: JsonObject, want: readonly string[]];
 
 const labelText = String(dns1123LabelProblems("A"));
 const main = (more: JsonObject = {}): JsonObject => ({ name: "c", image: "i", ...more });
-const errorsOf = (spec: JsonObject): string[] => containers(spec, "s", new Map()).map(fieldErrorText);
+const errorsOf = (spec: JsonObject): string[] => finish(checkingContainers(spec, "s", new Map())).map(fieldErrorText);
 const portText = "must be between 1 and 65535, inclusive";
 
 const mains: readonly Case[] = [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Work } from "@purlin/base";
 import {
   all,
   type Check,
@@ -180,8 +181,12 @@ function hostPortConflicts(containers: readonly JsonObject[], path: string): Fie
   );
 }
 
-/** What is wrong with the containers of a Pod, and with those that run before them. */
-export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<string, JsonObject>): FieldError[] {
+/** What is wrong with the containers of a Pod, and with those that run before them; each list is a part. */
+export function* checkingContainers(
+  spec: JsonObject,
+  path: string,
+  volumes: ReadonlyMap<string, JsonObject>,
+): Work<FieldError[]> {
   const main = listAt(spec, "containers");
   const shared = common(spec, volumeMounts(volumes));
   const life = lifeOfContainer(spec);
@@ -200,21 +205,24 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
     return areNamed && stringAt(container, ["name"]) === "" ? [] : errors;
   };
   const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
-  return [
+  const ofMain = [
     ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
     ...firstErrors(main, (one, index) =>
       all(shared, unique, life, restartPolicy({ isInit: false }))(one, at("containers", index)),
     ),
     ...hostPortConflicts(main, `${path}.containers`),
-    ...firstErrors(listAt(spec, "initContainers"), (one, index) => [
-      ...all(shared, restartPolicy({ isInit: true }), uniqueInit)(one, at("initContainers", index)),
-      ...hostPortConflicts([one], `${path}.initContainers`),
-      ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
-    ]),
-    ...firstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
-      all(shared, trimmedImage, unique, debugging)(one, at("ephemeralContainers", index)),
-    ),
   ];
+  yield;
+  const ofInit = firstErrors(listAt(spec, "initContainers"), (one, index) => [
+    ...all(shared, restartPolicy({ isInit: true }), uniqueInit)(one, at("initContainers", index)),
+    ...hostPortConflicts([one], `${path}.initContainers`),
+    ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
+  ]);
+  yield;
+  const ofEphemeral = firstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
+    all(shared, trimmedImage, unique, debugging)(one, at("ephemeralContainers", index)),
+  );
+  return [...ofMain, ...ofInit, ...ofEphemeral];
 }
 
 /** A container that ends is not restarted when its resources change. */

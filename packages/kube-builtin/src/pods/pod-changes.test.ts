@@ -2,6 +2,7 @@
 // New Pods, and changes of Pods outside the status and the subresources. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { Endpoint } from "@purlin/kube-apiserver/kinds";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
@@ -253,8 +254,11 @@ test("a new Pod has no ephemeral containers, and no node as long as it has gates
 });
 
 test("a Pod with a token but without an account, and with spaces around an image, is refused", () => {
-  const errors = (spec: JsonObject): string[] =>
-    (rules.validate?.(podOf({ restartPolicy: "Always", dnsPolicy: "Default", ...spec })) ?? []).map(fieldErrorText);
+  const errors = (spec: JsonObject): string[] => {
+    const checking = rules.validatingRest?.(podOf({ restartPolicy: "Always", dnsPolicy: "Default", ...spec }));
+    assert.ok(checking !== undefined);
+    return finish(checking).map(fieldErrorText);
+  };
   const token = { serviceAccountToken: { path: "t", expirationSeconds: 600 } };
   const volumes = [{ name: "v", projected: { sources: [token] } }];
   assert.deepEqual(errors({ volumes }), [

@@ -38,7 +38,7 @@ import {
   withEphemeralContainers,
   withResources,
 } from "./pod-parts.ts";
-import { podSpecErrors } from "./pod-spec.ts";
+import { checkingPodSpec } from "./pod-spec.ts";
 import { podStatusErrors, withQuality } from "./pod-status.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
 
@@ -128,9 +128,11 @@ export const podRules = (now: () => Date): KindRules => ({
     if (endpoint !== "status") return withoutNoOverhead(pod);
     return withQuality(withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }), old);
   },
-  validate: (pod) => {
+  *validatingRest(pod) {
     const spec = objectAt(pod, ["spec"]);
-    return [...podSpecErrors(spec, "spec", metaOf(pod).name ?? ""), ...onlyPod(spec, "spec")];
+    const errors = yield* checkingPodSpec(spec, "spec", metaOf(pod).name ?? "");
+    yield;
+    return [...errors, ...onlyPod(spec, "spec")];
   },
   validateNew: newPodErrors,
   // Pods change often, and mostly through programs that read no warnings.

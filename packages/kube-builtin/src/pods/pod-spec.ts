@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { finish, type Work } from "@purlin/base";
 import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
@@ -25,7 +26,7 @@ import { compareQuantities } from "@purlin/kube-objects/typed";
 import { addressErrors } from "../checks/addresses.ts";
 import { amountsAt, containerAmounts, isHugePages, podResourceErrors } from "../checks/resource-names.ts";
 import { hasObject } from "../checks/rule-checks.ts";
-import { claimNames, containers, overheadErrors, resources } from "./containers.ts";
+import { checkingContainers, claimNames, overheadErrors, resources } from "./containers.ts";
 import { affinity, resourceClaims, schedulingGates, tolerationErrors, topologySpread } from "./scheduling.ts";
 import { eachContainer, hostProcesses, operatingSystem, ownUsers, podSecurity } from "./security.ts";
 import { volumesOf } from "./volumes.ts";
@@ -247,16 +248,20 @@ const mostContainers = 4096;
 
 /** The errors of a Pod's spec, in any kind; in the order of the reference. `podName` is that of a Pod itself. */
 export function podSpecErrors(spec: JsonObject, path: string, podName?: string): FieldError[] {
+  return finish(checkingPodSpec(spec, path, podName));
+}
+
+/** {@link podSpecErrors} in parts. */
+export function* checkingPodSpec(spec: JsonObject, path: string, podName?: string): Work<FieldError[]> {
   const excess = containerLists.filter((list) => listAt(spec, list).length > mostContainers);
   if (excess.length > 0) {
     return excess.map((list) => tooMany(`${path}.${list}`, listAt(spec, list).length, mostContainers));
   }
   const volumes = volumesOf(spec, path, podName);
   const after = podName === undefined ? ofTemplate : ofPod;
-  return [
-    ...volumes.errors,
-    ...resourceClaims(spec, path),
-    ...containers(spec, path, volumes.valid),
-    ...after(spec, path),
-  ];
+  const ofClaims = resourceClaims(spec, path);
+  yield;
+  const ofContainers = yield* checkingContainers(spec, path, volumes.valid);
+  yield;
+  return [...volumes.errors, ...ofClaims, ...ofContainers, ...after(spec, path)];
 }
