@@ -30,6 +30,12 @@ const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvali
 
 const hasLineBreak = (text: string): boolean => /[\n\r]/.test(text);
 
+/** Whether a schema can have rules, in itself or below: most of a large schema are leaves, for which no place is made. */
+function hasMembers(schema: Schema): boolean {
+  for (const name in schema) if (typeof schema[name as keyof Schema] === "object") return true;
+  return false;
+}
+
 /** Where the schema is, and what of it to check. */
 export interface CheckOptions {
   /** Where the schema stands in the CRD, for example `spec.versions[0].schema.openAPIV3Schema`. */
@@ -82,7 +88,7 @@ class SchemaChecker {
       this.#textErrors.push(forbiddenValue(place.path, `must not be nested deeper than ${maxSchemaDepth} levels`));
       return false;
     }
-    const areChildrenSound = childPlaces(place)
+    const areChildrenSound = childPlaces(place, (schema) => place.depth >= maxSchemaDepth || hasMembers(schema))
       .map((child) => this.#checkTexts(child))
       .every(Boolean);
     const before = this.#textErrors.length;

@@ -14,7 +14,7 @@ function places(schema: Schema): ReadonlyMap<string, SchemaPlace> {
   const todo = [rootPlace(schema, "s")];
   for (let place = todo.shift(); place; place = todo.shift()) {
     found.set(place.path, place);
-    todo.push(...childPlaces(place));
+    todo.push(...childPlaces(place, () => true));
   }
   return found;
 }

@@ -24,8 +24,8 @@ export function rootPlace(schema: Schema, path: string): SchemaPlace {
   return { schema, path, depth: 0, decl: once(() => declare(schema, true)), count: 1n };
 }
 
-/** The nodes right below a node, in the order in which the API server looks at them. */
-export function childPlaces(place: SchemaPlace): readonly SchemaPlace[] {
+/** The nodes right below a node that are of interest, in the order in which the API server looks at them. */
+export function childPlaces(place: SchemaPlace, isOfInterest: (schema: Schema) => boolean): readonly SchemaPlace[] {
   const { schema, path, uncorrelated } = place;
   const depth = place.depth + 1;
   const count = multiplied(place.count, elementBound(schema));
@@ -37,12 +37,14 @@ export function childPlaces(place: SchemaPlace): readonly SchemaPlace[] {
     add({ schema: values, path: childPath(path, "additionalProperties"), decl, count, uncorrelated });
   }
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (!isOfInterest(property)) continue;
     const decl = inherited(place, property, (parent) => parent.fields?.get(escapeName(name) ?? ""));
     add({ schema: property, path: keyPath(childPath(path, "properties"), name), decl, count, uncorrelated });
   }
   if (schema.not) add({ schema: schema.not, path: childPath(path, "not"), uncorrelated });
   for (const name of ["allOf", "oneOf", "anyOf"] as const) {
     for (const [index, part] of (schema[name] ?? []).entries()) {
+      if (!isOfInterest(part)) continue;
       add({ schema: part, path: keyPath(childPath(path, name), index), uncorrelated });
     }
   }
