@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of "API objects, patches and server-side apply".
-import { deployment, inGroup, ownWidget, ownWidgets, widget, widgets } from "../harness/fixtures.ts";
+import { core, deployment, inGroup, ownWidget, ownWidgets, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Answer, Session } from "../harness/session.ts";
 import { withSpec } from "../harness/spec-crd.ts";
@@ -74,6 +74,25 @@ async function manyInsertions(s: Session): Promise<number> {
   return (await s.patch(widgets(s, "long"), "json", patch, quiet)).code;
 }
 
+async function manyContainers(s: Session): Promise<number> {
+  const found = deployment("many");
+  const containers = Array.from({ length: 4_097 }, (_, index) => ({ name: `c${index}`, image: "i" }));
+  const template = { ...found.spec.template, spec: { ...found.spec.template.spec, containers } };
+  const sent = { ...found, spec: { ...found.spec, template } };
+  return (await s.post(`${inGroup(s, "apps/v1/deployments")}?dryRun=All`, sent, quiet)).code;
+}
+
+/** With a short tag that YAML does not define, and with a long one. */
+async function unknownTags(s: Session): Promise<string> {
+  const codes: number[] = [];
+  for (const length of [1, 2_000]) {
+    const text = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\ndata: {a: !${"x".repeat(length)} b}\n`;
+    const headers = { "content-type": "application/yaml" };
+    codes.push((await s.post(`${core(s, "configmaps")}?dryRun=All`, text, { ...quiet, headers })).code);
+  }
+  return codes.join(", ");
+}
+
 async function orderWithoutMergeKey(s: Session): Promise<string> {
   await s.post(inGroup(s, "apps/v1/deployments"), deployment("d"), quiet);
   const toleration = { key: "a", operator: "Exists" };
@@ -114,5 +133,17 @@ export const apiObjectDifferences: readonly DocumentedDifference[] = [
     ours: "500 map: map[key:a operator:Exists] does not contain declared merge key: ",
     theirs: "socket hang up",
     run: orderWithoutMergeKey,
+  },
+  {
+    topic: "Containers, init containers and ephemeral containers of a Pod or a template",
+    ours: 422,
+    theirs: 201,
+    run: manyContainers,
+  },
+  {
+    topic: "Tags of a YAML body that YAML does not define",
+    ours: "400, 400",
+    theirs: "201, 201",
+    run: unknownTags,
   },
 ];
