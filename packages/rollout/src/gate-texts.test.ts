@@ -137,10 +137,10 @@ describe("the runtime", () => {
     };
     assert.equal(down(2, 0), "Passed 1: the candidate is healthy");
     assert.equal(asked, 40_000, "since the start of the step");
-    assert.equal(down(3, 2), "Failed 3: the candidate went down 3 times, the stable revision 2 times");
+    assert.equal(down(3, 2), "Failed 3: the candidate went down 3 times (stable: 2)");
     const leak = "the function exceeded its memory limit of 320Mi";
-    assert.equal(down(3, 0, leak), `Failed 3: the candidate went down 3 times, the stable revision 0 times: ${leak}`);
-    assert.equal(down(3, 3), "Unknown 0: the candidate went down 3 times, the stable revision 3 times");
+    assert.equal(down(3, 0, leak), `Failed 3: the candidate went down 3 times (stable: 0): ${leak}`);
+    assert.equal(down(3, 3), "Unknown 0: the candidate went down 3 times (stable: 3)");
   });
 });
 

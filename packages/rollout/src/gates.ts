@@ -120,7 +120,7 @@ function runtimeHealth({ windowMs }: Gate, { runtime, now, stepStartedAt }: Gate
   const outages = runtime.outages(Math.min(windowMs, now - stepStartedAt));
   const cause = message === "" ? "" : `: ${message}`;
   if (outages.candidate >= outageLimit) {
-    const text = `the candidate went down ${outages.candidate} times, the stable revision ${outages.stable} times${cause}`;
+    const text = `the candidate went down ${outages.candidate} times (stable: ${outages.stable})${cause}`;
     // What takes both down is not the fault of the candidate, but no proof of its health either.
     return outages.candidate > outages.stable ? failed(text, outages.candidate) : unknown(text);
   }

@@ -12,38 +12,13 @@ import {
   sortedKeys,
 } from "@purlin/kube-objects/json";
 
-/** Reads one node of a CRD's schema, whatever a user wrote there. */
-export interface SchemaProps {
-  readonly json: JsonObject;
-  readonly type: string;
-  readonly properties: readonly (readonly [string, SchemaProps])[];
-  readonly additionalProperties: { readonly allows: boolean; readonly schema: SchemaProps | undefined } | undefined;
-  readonly items: { readonly schema: SchemaProps | undefined; readonly schemas: readonly SchemaProps[] } | undefined;
-  readonly allOf: readonly SchemaProps[];
-  readonly anyOf: readonly SchemaProps[];
-  readonly oneOf: readonly SchemaProps[];
-  readonly not: SchemaProps | undefined;
-  readonly required: readonly string[];
-  readonly default: JsonValue | undefined;
-  readonly listType: string | undefined;
-  readonly mapType: string | undefined;
-  readonly listMapKeys: readonly string[];
-  readonly rules: readonly JsonObject[];
-  /** One of the properties. */
-  property(name: string): SchemaProps | undefined;
-  /** Whether a member is `true`. */
-  is(name: string): boolean;
-  /** A member that is a non-empty string, or the empty string. */
-  text(name: string): string;
-}
-
 const nodes = new WeakMap<JsonObject, SchemaProps>();
 
 /** The reader of a schema node; one for each node, made when first asked for. */
 export function schemaProps(json: JsonObject): SchemaProps {
   const known = nodes.get(json);
   if (known !== undefined) return known;
-  const node = new SchemaNode(json);
+  const node = new SchemaProps(json);
   nodes.set(json, node);
   return node;
 }
@@ -79,13 +54,16 @@ export function* pausing<T>(work: Work<T>): Generator<typeof pause, T> {
   }
 }
 
-/** A definition can have tens of thousands of nodes: they share methods and empty lists. */
-class SchemaNode implements SchemaProps {
+/**
+ * Reads one node of a CRD's schema, whatever a user wrote there. A definition can have tens of thousands of nodes: they share methods and
+ * empty lists.
+ */
+export class SchemaProps {
   readonly json: JsonObject;
   readonly type: string;
-  readonly properties: SchemaProps["properties"];
-  readonly additionalProperties: SchemaProps["additionalProperties"];
-  readonly items: SchemaProps["items"];
+  readonly properties: readonly (readonly [string, SchemaProps])[];
+  readonly additionalProperties: { readonly allows: boolean; readonly schema: SchemaProps | undefined } | undefined;
+  readonly items: { readonly schema: SchemaProps | undefined; readonly schemas: readonly SchemaProps[] } | undefined;
   readonly allOf: readonly SchemaProps[];
   readonly anyOf: readonly SchemaProps[];
   readonly oneOf: readonly SchemaProps[];
@@ -127,15 +105,18 @@ class SchemaNode implements SchemaProps {
     return objects(ownValue(this.json, "x-kubernetes-validations"));
   }
 
+  /** One of the properties. */
   property(name: string): SchemaProps | undefined {
     const properties = ownValue(this.json, "properties");
     return isJsonObject(properties) ? single(ownValue(properties, name)) : undefined;
   }
 
+  /** Whether a member is `true`. */
   is(name: string): boolean {
     return ownValue(this.json, name) === true;
   }
 
+  /** A member that is a non-empty string, or the empty string. */
   text(name: string): string {
     const value = ownValue(this.json, name);
     return typeof value === "string" ? value : "";
