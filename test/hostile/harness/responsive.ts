@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program under attack, with a client that pings it all the time: no attack may hold its event loop.
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { HoldLog } from "./hold-log.ts";
 import { type Pinger, type PingOptions, startPinger } from "./ping.ts";
 
-/** Most CPU time, in ms, that one turn of the event loop may take: less with `--quiet`, where no neighbors stretch it. */
-export function mostHeldMs(env: NodeJS.ProcessEnv = process.env): number {
-  return env["HOSTILE_QUIET"] === undefined ? 250 : 100;
+/** What an attack may do at most, in ms. */
+interface HoldLimits {
+  /** CPU time of one turn of the event loop. */
+  readonly heldMs: number;
+  /** Time by the clock of a response to a ping, which also has what the program waits for, such as a disk. */
+  readonly gapMs: number;
+}
+
+/** With `--quiet` no neighbors stretch CPU time; elsewhere the clock says as much about them as about the program. */
+export function holdLimits(env: NodeJS.ProcessEnv = process.env): HoldLimits {
+  return env["HOSTILE_QUIET"] === undefined ? { heldMs: 250, gapMs: Infinity } : { heldMs: 100, gapMs: 100 };
 }
 
 /** What an attack did to the program. */
@@ -21,7 +30,7 @@ export interface AttackReport {
 
 /** Watches a program while it is attacked. */
 export interface Watched extends AsyncDisposable {
-  /** Runs one attack, and fails when it held the event loop or made a ping fail. */
+  /** Runs one attack, and fails when it held the event loop, delayed a ping or made one fail. */
   during<T>(what: string, attack: () => Promise<T>): Promise<T>;
   /** What the attacks so far did, by name. */
   readonly reports: ReadonlyMap<string, AttackReport>;
@@ -57,7 +66,10 @@ async function settle(pinger: Pinger, holds: HoldLog, started: number): Promise<
 }
 
 function judge(what: string, { heldMs, gapMs }: AttackReport): void {
-  const limit = mostHeldMs();
-  const text = `${what}: one turn of the event loop took ${heldMs.toFixed(0)} ms of CPU time, and a ping ${gapMs.toFixed(0)} ms`;
-  assert.ok(heldMs <= limit, `${text}: at most ${limit} ms are allowed`);
+  const figures = `one turn of the event loop took ${heldMs.toFixed(0)} ms of CPU time, and a ping ${gapMs.toFixed(0)} ms`;
+  const file = process.env["HOSTILE_REPORT"];
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify({ what, heldMs, gapMs })}\n`);
+  const limits = holdLimits();
+  assert.ok(heldMs <= limits.heldMs, `${what}: ${figures}: a turn may take ${limits.heldMs} ms`);
+  assert.ok(gapMs <= limits.gapMs, `${what}: ${figures}: a ping may take ${limits.gapMs} ms`);
 }

@@ -18,8 +18,8 @@ const seed = Number(process.env["PROPERTY_SEED"] ?? "1");
 /** Whether this run tries the list or map at this place of its kind: the first always. */
 const isChosen = (index: number): boolean => index === 0 || (index + seed) % share === 0;
 
-/** Most resident memory, in MiB, that the server may ever have. */
-const mostMemory = 1000;
+/** Most resident memory, in MiB, that the server may ever have; more where thousands of attacks follow each other. */
+const mostMemory = share === 1 ? 1500 : 1000;
 
 const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
