@@ -22,8 +22,11 @@ export { compareSemanticVersions, compareUtf8 } from "./order.ts";
 export {
   type AwaitingWork,
   awaited,
+  type Flow,
   finish,
   forEachLimited,
+  inFlow,
+  inOwnFlow,
   inTurns,
   isPartDone,
   sorting,

@@ -5,8 +5,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   type AwaitingWork,
   awaited,
+  type Flow,
   finish,
   forEachLimited,
+  inFlow,
+  inOwnFlow,
   inTurns,
   isPartDone,
   sorting,
@@ -102,6 +105,23 @@ test("tasks that begin together are spread over turns of the event loop", async 
   assert.ok(turns >= 10, `${turns} turns`);
 });
 
+test("work of tasks that go on when one wait ends begins in several turns of the event loop", async () => {
+  let turn = 0;
+  const tick = (): void => void setImmediate(() => (turn++ < 1000 ? tick() : undefined));
+  tick();
+  const begun: number[] = [];
+  // biome-ignore lint/correctness/useYield: in one part
+  function* work(): Work<void> {
+    begun.push(turn);
+    burn(5);
+  }
+  const wait = delay(1);
+  await Promise.all(Array.from({ length: 20 }, () => wait.then(() => inTurns(work()))));
+  assert.equal(begun.length, 20);
+  assert.ok(new Set(begun).size >= 5, begun.join());
+  turn = 1000;
+});
+
 test("work in parts lets other work run, and gives the same result as at once", async () => {
   function* sum(): Work<number> {
     let total = 0;
@@ -139,6 +159,58 @@ test("work waits for promises and catches their errors, also in a turn that is o
   process.off("unhandledRejection", listen);
   assert.deepEqual(unhandled, []);
   assert.throws(() => finish(waiting()), /cannot finish work that waits at once/);
+});
+
+const user = (name: string): Flow => ({ level: "users", name });
+
+/** Begins long tasks of a flow, which end when `stop` is called. Returns the number of parts that they have done. */
+function longTasks(flow: Flow, count: number): { readonly parts: () => number; readonly stop: () => Promise<void> } {
+  let [parts, isOver] = [0, false];
+  function* work(): Work<void> {
+    while (!isOver) {
+      burn(10);
+      parts += 1;
+      yield;
+    }
+  }
+  const all = inFlow(flow, () => Promise.all(Array.from({ length: count }, () => inTurns(work()))));
+  return {
+    parts: () => parts,
+    stop: async () => {
+      isOver = true;
+      await all;
+    },
+  };
+}
+
+test("a task of one flow waits for few of another", async () => {
+  for (const other of [user("b"), { level: "system", name: "" } as const]) {
+    const { parts, stop } = longTasks(user("a"), 50);
+    for (let i = 0; i < 3; i++) {
+      const before = parts();
+      await inFlow(other, () => new Turns().next());
+      assert.ok(parts() - before <= 3, `waited for ${parts() - before} tasks of another user`);
+    }
+    await stop();
+  }
+});
+
+test("the system has as many turns as all users together", async () => {
+  const users = Array.from({ length: 20 }, (_, i) => longTasks(user(`u${i}`), 1));
+  const before = users.reduce((sum, { parts }) => sum + parts(), 0);
+  for (let i = 0; i < 5; i++) await inFlow({ level: "system", name: "probes" }, () => new Turns().next());
+  const waited = users.reduce((sum, { parts }) => sum + parts(), 0) - before;
+  await Promise.all(users.map(({ stop }) => stop()));
+  assert.ok(waited <= 15, `waited for ${waited} tasks of users`);
+});
+
+test("a listener belongs to the flow in which it was bound, no matter which work calls it", async () => {
+  const { parts, stop } = longTasks(user("a"), 50);
+  const before = parts();
+  const listener = inFlow(user("b"), () => inOwnFlow((more: number) => new Turns().next().then(() => more)));
+  assert.equal(await inFlow(user("a"), () => listener(1)), 1);
+  assert.ok(parts() - before <= 3, `waited for ${parts() - before} tasks of another user`);
+  await stop();
 });
 
 test("a part of many small steps is done now and then", () => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long work gives the event loop back. All work of the process that is divided in this way shares the time of a turn, and waits in
-// one queue for a turn that has time.
+// queues for a turn that has time: one for each flow, so that the many tasks of one user do not keep those of others waiting.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { nextTick } from "node:process";
 
 /** How long tasks may run in one turn of the event loop, all of them together, before other work runs. */
@@ -8,8 +9,59 @@ const maxMilliseconds = 10;
 
 /** When the first task of this turn began to run. */
 let turnStart: number | undefined;
-/** Tasks that wait for a turn with time for them, the oldest first. */
-const waiting: (() => void)[] = [];
+
+/** Whose work it is. Flows have turns one after the other, those of the system as many as those of all users together. */
+export interface Flow {
+  readonly level: "system" | "users";
+  readonly name: string;
+}
+
+const flows = new AsyncLocalStorage<Flow>();
+const ownFlow: Flow = { level: "system", name: "" };
+
+/** Runs a function, and all that it calls and that follows from that, as part of a flow. What runs in none is work of the process itself. */
+export function inFlow<T>(flow: Flow, run: () => T): T {
+  return flows.run(flow, run);
+}
+
+/** The function as part of the flow in which it is bound, no matter which work calls it: listeners are called by the work of others. */
+export function inOwnFlow<Arguments extends readonly unknown[], T>(
+  listener: (...given: Arguments) => T,
+): (...given: Arguments) => T {
+  return AsyncLocalStorage.bind(listener);
+}
+
+/** Tasks that wait for a turn with time for them: of each flow the oldest first, and of the flows the one that has waited longest. */
+class Level {
+  /** Flows with tasks, in the order in which their next task is woken. */
+  readonly #flows = new Map<string, (() => void)[]>();
+
+  add({ name }: Flow, wake: () => void): void {
+    const tasks = this.#flows.get(name);
+    if (tasks === undefined) this.#flows.set(name, [wake]);
+    else tasks.push(wake);
+  }
+
+  take(): (() => void) | undefined {
+    for (const [name, tasks] of this.#flows) {
+      const wake = tasks.shift();
+      this.#flows.delete(name);
+      if (tasks.length > 0) this.#flows.set(name, tasks);
+      return wake;
+    }
+    return undefined;
+  }
+}
+
+const levels = { system: new Level(), users: new Level() };
+let nextLevel: Flow["level"] = "system";
+
+/** The levels have turns alternately, so that neither waits for all tasks of the other. */
+function takeWaiting(): (() => void) | undefined {
+  const first = levels[nextLevel];
+  nextLevel = nextLevel === "system" ? "users" : "system";
+  return first.take() ?? levels[nextLevel].take();
+}
 
 function startOfTurn(): number {
   if (turnStart === undefined) {
@@ -39,7 +91,7 @@ function endTurn(): void {
 
 /** Wakes one task, and the next one when that has run its part and there is time left. */
 function wakeNext(): void {
-  const wake = waiting.shift();
+  const wake = takeWaiting();
   if (wake === undefined) return;
   startOfTurn();
   wake();
@@ -68,7 +120,8 @@ export class Turns {
   /** Resolves in a later turn that has time. */
   next(): Promise<void> {
     return new Promise((resolve) => {
-      waiting.push(resolve);
+      const flow = flows.getStore() ?? ownFlow;
+      levels[flow.level].add(flow, resolve);
       startOfTurn();
     });
   }
@@ -93,8 +146,8 @@ export function isPartDone(): boolean {
   return steps === 0;
 }
 
-/** As many items as are sorted at once. */
-const sortedAtOnce = 2048;
+/** As many items as are sorted at once: some milliseconds where comparing takes long. */
+const sortedAtOnce = 512;
 
 /** `items.sort(compare)` in parts: equal items keep their order, and the given list stays as it is. */
 export function* sorting<T>(items: readonly T[], compare: (a: T, b: T) => number): Work<T[]> {
@@ -134,11 +187,13 @@ export function finish<T>(work: AwaitingWork<T>): T {
 }
 
 /**
- * Does the work, waits for the promises it yields, and lets other work run whenever the turn is over; also after the last part, as more
- * work may follow. The work can catch the error of a promise that it yields.
+ * Does the work, waits for the promises it yields, and lets other work run whenever the turn is over: before the first part, as hundreds of
+ * tasks may go on when one wait ends, and after the last part, as more work may follow. The work can catch the error of a promise that it
+ * yields.
  */
 export async function inTurns<T>(work: AwaitingWork<T>): Promise<T> {
   const turns = new Turns();
+  if (turns.isOver) await turns.next();
   let part = work.next();
   for (;;) {
     if (!part.done && part.value instanceof Promise) {

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ApiResponse, type EventStream, type Payload, textPayload } from "../request/api-request.ts";
+import { inFlow, inTurns, Turns, type Work } from "@purlin/base";
+import {
+  type ApiResponse,
+  type EventStream,
+  type Payload,
+  type StreamEvent,
+  textPayload,
+} from "../request/api-request.ts";
 import type { Exchange, OutgoingHeaders } from "./exchange.ts";
 import { type RequestLine, serveExchange } from "./serve-exchange.ts";
 
@@ -139,5 +146,103 @@ test("an event that cannot be written ends its own stream, not the store that pu
   assert.deepEqual(reported, [{ error: tooLong, request: line }]);
   assert.doesNotThrow(ready, "and later news find it ended");
   assert.equal(reported.length, 1);
+  known.leave();
+});
+
+interface Slow extends Recorded {
+  /** How many bytes each write had. */
+  readonly sizes: number[];
+  drain(): void;
+}
+
+/** An exchange with a client that is slow: after each write it says when it takes more. */
+function slow(): Slow {
+  const known = recorded();
+  const sizes: number[] = [];
+  let drained = (): void => {};
+  const begin: Exchange["begin"] = () => ({
+    write: (bytes) => {
+      sizes.push(bytes.length);
+      return false;
+    },
+    onDrain: (listener) => {
+      drained = listener;
+    },
+    abort: () => {},
+    end: () => {},
+  });
+  return { ...known, exchange: { ...known.exchange, begin }, sizes, drain: () => drained() };
+}
+
+const streaming = (take: EventStream["take"]): ApiResponse => ({
+  kind: "stream",
+  code: 200,
+  contentType: "application/json",
+  open: () => ({ take, close: () => {} }),
+});
+
+/** How many parts long tasks of the user of {@link recorded} do while something else goes on. */
+async function partsMeanwhile(other: () => Promise<void> | undefined): Promise<number> {
+  let [parts, isOver] = [0, false];
+  function* work(): Work<void> {
+    while (!isOver) {
+      const start = performance.now();
+      while (performance.now() - start < 10);
+      parts += 1;
+      yield;
+    }
+  }
+  const tasks = inFlow({ level: "users", name: "user system:anonymous" }, () =>
+    Promise.all(Array.from({ length: 30 }, () => inTurns(work()))),
+  );
+  const before = parts;
+  await other();
+  const during = parts - before;
+  isOver = true;
+  await tasks;
+  return during;
+}
+
+test("what a stream does when its connection can take more is work of its user", async () => {
+  const known = slow();
+  let waited: Promise<void> | undefined;
+  const taken = [[{ parts: () => [Buffer.from("x")], value: () => null }]];
+  await serve(
+    known,
+    streaming(() => {
+      if (taken.length === 0) waited = new Turns().next();
+      return taken.pop() ?? [];
+    }),
+  );
+  const parts = await partsMeanwhile(() => {
+    known.drain();
+    return waited;
+  });
+  assert.ok(parts >= 10, `waited for ${parts} other tasks of its user`);
+  known.leave();
+});
+
+test("large events are made and written one after the other, as fast as the client takes them", async () => {
+  const known = slow();
+  let made = 0;
+  const eventOf = (size: number): StreamEvent => ({
+    parts: () => {
+      made += 1;
+      return [Buffer.alloc(size)];
+    },
+    value: () => null,
+  });
+  const taken = [[1000, 1000, 500_000, 500_000, 10].map(eventOf)];
+  await serve(
+    known,
+    streaming(() => taken.pop() ?? []),
+  );
+  assert.deepEqual([known.sizes, made], [[502_000], 3]);
+  known.drain();
+  assert.deepEqual([known.sizes, made], [[502_000, 500_000], 4]);
+  known.drain();
+  assert.deepEqual([known.sizes, made], [[502_000, 500_000, 10], 5]);
+  known.drain();
+  assert.equal(known.sizes.length, 3);
   known.leave();
 });

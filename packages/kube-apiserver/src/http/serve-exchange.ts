@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { randomUUID } from "node:crypto";
-import { Turns } from "@purlin/base";
+import { type Flow, inFlow, inOwnFlow, Turns } from "@purlin/base";
 import type { BeginAudit } from "../audit/audit.ts";
-import { authenticate, type CertificateSubject, type TokenAuthenticator, type User } from "../auth/user.ts";
+import {
+  authenticate,
+  type CertificateSubject,
+  mastersGroup,
+  type TokenAuthenticator,
+  type User,
+} from "../auth/user.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -13,6 +19,7 @@ import {
   type RequestBody,
   type RequestOrigin,
   StreamAbortedError,
+  type StreamEvent,
   type StreamResponse,
 } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/negotiate.ts";
@@ -27,11 +34,16 @@ interface StreamOptions {
   readonly failed: (error: unknown) => void;
 }
 
+/** Events are written together up to this many bytes. */
+const writtenAtOnce = 256 * 1024;
+
 /** Moves events from a stream to a client. What the client does not take yet stays in the stream. */
 class EventPump {
   readonly #outlet: Outlet;
   readonly #stream: EventStream;
   readonly #failed: (error: unknown) => void;
+  /** Events that were taken and not written yet: the bytes of large ones are made when they are written. */
+  #taken: readonly StreamEvent[] = [];
   #blocked = false;
   #ended = false;
 
@@ -39,15 +51,19 @@ class EventPump {
     this.#outlet = outlet;
     this.#failed = failed;
     this.#stream = response.open(() => this.#pump());
-    outlet.onDrain(() => {
-      this.#blocked = false;
-      this.#pump();
-    });
+    // A connection, which many requests can share, is part of no flow.
+    outlet.onDrain(
+      inOwnFlow(() => {
+        this.#blocked = false;
+        this.#pump();
+      }),
+    );
     this.#pump();
   }
 
   close(): void {
     this.#ended = true;
+    this.#taken = [];
     this.#stream.close();
   }
 
@@ -68,15 +84,29 @@ class EventPump {
 
   #move(): void {
     while (!this.#blocked && !this.#ended) {
-      const events = this.#stream.take();
+      const events = this.#taken.length > 0 ? this.#taken : this.#stream.take();
       if (events === undefined) {
         this.#ended = true;
         this.#outlet.end();
         return;
       }
       if (events.length === 0) return;
-      this.#blocked = !this.#outlet.write(Buffer.concat(events.flatMap((event) => event.parts())));
+      this.#taken = events;
+      this.#blocked = !this.#outlet.write(this.#nextBytes());
     }
+  }
+
+  #nextBytes(): Uint8Array {
+    const parts: Uint8Array[] = [];
+    let [bytes, count] = [0, 0];
+    for (; bytes < writtenAtOnce && count < this.#taken.length; count++) {
+      for (const part of this.#taken[count]?.parts() ?? []) {
+        parts.push(part);
+        bytes += part.length;
+      }
+    }
+    this.#taken = this.#taken.slice(count);
+    return Buffer.concat(parts, bytes);
   }
 }
 
@@ -117,16 +147,19 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
     user = userOf(exchange, front);
     end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name, (callback) => exchange.onGone(callback));
     if (exchange.incoming !== undefined) await holdConnection(exchange, front, user);
-    // Hundreds of requests that arrive together would hold the event loop for as long as all of them take.
-    const turns = new Turns();
-    if (turns.isOver) await turns.next();
-    isHandled = true;
-    const response = await front.handle(new ExchangeRequest(exchange, user, origin));
-    if (response.kind === "stream") {
-      writeStream(exchange, response, { auditId, failed });
-    } else {
-      await writeComplete(exchange, response, auditId);
-    }
+    const request = new ExchangeRequest(exchange, user, origin);
+    await inFlow(flowOf(request), async () => {
+      // Hundreds of requests that arrive together would hold the event loop for as long as all of them take.
+      const turns = new Turns();
+      if (turns.isOver) await turns.next();
+      isHandled = true;
+      const response = await front.handle(request);
+      if (response.kind === "stream") {
+        writeStream(exchange, response, { auditId, failed });
+      } else {
+        await writeComplete(exchange, response, auditId);
+      }
+    });
   } catch (error) {
     if (isUnexpected(error)) failed(error);
     const response = errorResponse(error, { headers, query });
@@ -135,6 +168,12 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   } finally {
     end?.();
   }
+}
+
+/** The requests of each user wait for each other, as with priority and fairness; probes, and those of operators, do not wait for all of them. */
+function flowOf({ user, path }: ApiRequest): Flow {
+  if (isExempt(path)) return { level: "system", name: "probes" };
+  return { level: user.groups.includes(mastersGroup) ? "system" : "users", name: `user ${user.name}` };
 }
 
 /** Counts a connection that is to switch protocols until it is closed. */

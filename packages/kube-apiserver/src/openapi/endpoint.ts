@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inTurns, type Work } from "@purlin/base";
+import { type Flow, inFlow, inTurns, type Work } from "@purlin/base";
 import { isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import type { RemoteVersion } from "../aggregator/remote-documents.ts";
 import { type ApiRequest, type CompleteResponse, type Payload, textPayload } from "../request/api-request.ts";
@@ -38,12 +38,15 @@ export function createOpenApiEndpoint(
 
 type Documents = ReadonlyMap<string, PublishedDocument>;
 
+/** All users wait for the same work: it does not wait for other requests of the user whose request came first. */
+const shared: Flow = { level: "system", name: "openapi" };
+
 /** Does the work again when other kinds are served than the last time. Requests that come meanwhile wait for the same work. */
 function whenChanged<T>(documents: PublishedDocuments, work: () => Promise<T>): () => Promise<T> {
   let last: { readonly catalog: unknown; readonly done: Promise<T> } | undefined;
   return () => {
     const { catalog } = documents;
-    if (last?.catalog !== catalog) last = { catalog, done: work() };
+    if (last?.catalog !== catalog) last = { catalog, done: inFlow(shared, work) };
     return last.done;
   };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { inOwnFlow } from "@purlin/base";
 import type { History } from "./history.ts";
 import { byteOrdered } from "./ordered-index.ts";
 import type { Change, Watch, WatchOptions } from "./store.ts";
@@ -39,7 +40,7 @@ export class Watcher<T extends object> implements Watch<T> {
     this.scope = byteOrdered(options.scope);
     this.isOfInterest = options.isOfInterest ?? (() => true);
     this.#source = source;
-    this.#onReady = options.onReady;
+    this.#onReady = inOwnFlow(options.onReady);
     this.#onClose = onClose;
     this.#position = options.after;
     this.#announced = options.after < source.revision ? undefined : [];
