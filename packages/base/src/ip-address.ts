@@ -85,26 +85,32 @@ export function cidrOf(text: string, syntax?: IpSyntax): Cidr | undefined {
 }
 
 function parseIPv4(text: string, leadingZeros: boolean): bigint {
-  let value = 0n;
-  let field = "";
+  let value = 0;
+  let field = noDigit;
   let fields = 0;
   for (let index = 0; index < text.length; index++) {
-    const char = text.charAt(index);
-    if (char >= "0" && char <= "9") {
-      if (field === "0" && !leadingZeros) fail("IPv4 field has octet with leading zero");
-      field = field === "0" ? char : field + char;
-      if (Number(field) > 255) fail("IPv4 field has value >255");
-    } else if (char === ".") {
-      if (field === "" || index === text.length - 1) fail("IPv4 field must have at least one digit", text.slice(index));
+    const code = text.charCodeAt(index);
+    if (code >= zero && code <= zero + 9) {
+      if (field === 0 && !leadingZeros) fail("IPv4 field has octet with leading zero");
+      field = Math.max(field, 0) * 10 + code - zero;
+      if (field > 255) fail("IPv4 field has value >255");
+    } else if (code === point) {
+      if (field === noDigit || index === text.length - 1) {
+        fail("IPv4 field must have at least one digit", text.slice(index));
+      }
       if (fields === 3) fail("IPv4 address too long");
-      value = (value << 8n) | BigInt(field);
+      value = value * 256 + field;
       fields++;
-      field = "";
+      field = noDigit;
     } else fail("unexpected character", text.slice(index));
   }
   if (fields < 3) fail("IPv4 address too short");
-  return (value << 8n) | BigInt(field || "0");
+  return BigInt(value * 256 + Math.max(field, 0));
 }
+
+const noDigit = -1;
+const zero = 48;
+const point = 46;
 
 interface Groups {
   readonly values: bigint[];

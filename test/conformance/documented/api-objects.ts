@@ -82,6 +82,32 @@ async function manyContainers(s: Session): Promise<number> {
   return (await s.post(`${inGroup(s, "apps/v1/deployments")}?dryRun=All`, sent, quiet)).code;
 }
 
+async function manyAmounts(s: Session): Promise<number> {
+  const found = deployment("many");
+  const limits = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`example.org/r${index}`, "1"]));
+  const containers = [{ name: "c", image: "i", resources: { limits } }];
+  const template = { ...found.spec.template, spec: { ...found.spec.template.spec, containers } };
+  const sent = { ...found, spec: { ...found.spec, template } };
+  return (await s.post(`${inGroup(s, "apps/v1/deployments")}?dryRun=All`, sent, quiet)).code;
+}
+
+async function manyShortNames(s: Session): Promise<number> {
+  const shortNames = Array.from({ length: 1_001 }, (_, index) => `s${index}`);
+  const schema = { openAPIV3Schema: { type: "object" } };
+  const sent = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "shorts.short.example.org" },
+    spec: {
+      group: "short.example.org",
+      scope: "Cluster",
+      names: { kind: "Short", plural: "shorts", shortNames },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+  return (await s.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All", sent, quiet)).code;
+}
+
 /** With a short tag that YAML does not define, and with a long one. */
 async function unknownTags(s: Session): Promise<string> {
   const codes: number[] = [];
@@ -139,6 +165,18 @@ export const apiObjectDifferences: readonly DocumentedDifference[] = [
     ours: 422,
     theirs: 201,
     run: manyContainers,
+  },
+  {
+    topic: "Amounts of resources by name in one map, such as `limits` or `capacity`",
+    ours: 413,
+    theirs: 201,
+    run: manyAmounts,
+  },
+  {
+    topic: "Short names of a definition, and its categories",
+    ours: 422,
+    theirs: 201,
+    run: manyShortNames,
   },
   {
     topic: "Tags of a YAML body that YAML does not define",

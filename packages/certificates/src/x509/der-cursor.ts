@@ -5,50 +5,69 @@ import { bitsOf, hasValidPadding, isMinimal, readOid } from "./der-shapes.ts";
 /** What {@link DerCursor} reads next. Each method leaves the cursor where it is when there is something else. */
 export class DerCursor {
   readonly #bytes: Uint8Array;
-  #at = 0;
+  readonly #end: number;
+  #at: number;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, start = 0, end: number = bytes.length) {
     this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
   }
 
   get isEmpty(): boolean {
-    return this.#at >= this.#bytes.length;
+    return this.#at >= this.#end;
   }
 
   /** Whether an element with the tag follows; it can still be truncated. */
   isNext(tag: number): boolean {
-    return this.#bytes[this.#at] === tag;
+    return !this.isEmpty && this.#bytes[this.#at] === tag;
+  }
+
+  /** Moves behind an element with a short tag. Says where its content begins; -1 when there is no such element. */
+  #skip(): number {
+    const start = this.#at;
+    const left = this.#end - start;
+    const [tag, first] = [this.#bytes[start] ?? 0, this.#bytes[start + 1] ?? 0];
+    if (left < 2 || (tag & 0x1f) === 0x1f) return -1;
+    const count = first < 0x80 ? 0 : first & 0x7f;
+    if ((first >= 0x80 && count === 0) || count > 4 || left < 2 + count) return -1;
+    const content = start + 2 + count;
+    let length = count === 0 ? first : 0;
+    for (let at = start + 2; at < content; at += 1) length = length * 256 + (this.#bytes[at] ?? 0);
+    if (count > 0 && (length < 0x80 || this.#bytes[start + 2] === 0)) return -1;
+    if (content + length > this.#end) return -1;
+    this.#at = content + length;
+    return content;
   }
 
   /** Any element with a short tag. */
   any(): { readonly tag: number; readonly whole: Uint8Array; readonly content: Uint8Array } | undefined {
-    const rest = this.#bytes.subarray(this.#at);
-    const [tag = 0, first = 0] = rest;
-    if (rest.length < 2 || (tag & 0x1f) === 0x1f) return undefined;
-    const count = first < 0x80 ? 0 : first & 0x7f;
-    if ((first >= 0x80 && count === 0) || count > 4 || rest.length < 2 + count) return undefined;
-    const length = count === 0 ? first : Buffer.from(rest.subarray(2, 2 + count)).readUIntBE(0, count);
-    if (count > 0 && (length < 0x80 || rest[2] === 0)) return undefined;
-    const end = 2 + count + length;
-    if (end > rest.length) return undefined;
-    this.#at += end;
-    return { tag, whole: rest.subarray(0, end), content: rest.subarray(2 + count, end) };
+    const start = this.#at;
+    const content = this.#skip();
+    if (content < 0) return undefined;
+    return {
+      tag: this.#bytes[start] ?? 0,
+      whole: this.#bytes.subarray(start, this.#at),
+      content: this.#bytes.subarray(content, this.#at),
+    };
   }
 
   /** The whole element with this tag. */
   element(tag: number): Uint8Array | undefined {
-    return this.isNext(tag) ? this.any()?.whole : undefined;
+    const start = this.#at;
+    return this.isNext(tag) && this.#skip() >= 0 ? this.#bytes.subarray(start, this.#at) : undefined;
   }
 
   /** The content of an element with this tag. */
   read(tag: number): Uint8Array | undefined {
-    return this.isNext(tag) ? this.any()?.content : undefined;
+    const content = this.isNext(tag) ? this.#skip() : -1;
+    return content < 0 ? undefined : this.#bytes.subarray(content, this.#at);
   }
 
   /** A cursor over the content of an element with this tag. */
   open(tag: number): DerCursor | undefined {
-    const content = this.read(tag);
-    return content && new DerCursor(content);
+    const content = this.isNext(tag) ? this.#skip() : -1;
+    return content < 0 ? undefined : new DerCursor(this.#bytes, content, this.#at);
   }
 
   oid(): string | undefined {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads DER into a structure that the caller describes, with the rules and the texts of Go's encoding/asn1: the real
 // API server answers with them. Shapes are finite, so the depth of the data has no effect on the depth of the reader.
+import { isUtf8 } from "node:buffer";
 
 /** What is wrong with bytes, in Go's words. */
 export class DerError extends Error {}
@@ -24,19 +25,49 @@ interface Field {
   readonly isSet?: boolean;
 }
 
-/** An element as it was read. What is absent has no bytes. */
-export interface Decoded {
-  readonly whole: Uint8Array;
-  readonly content: Uint8Array;
-  readonly tag: number;
-  /** The fields of a struct or the elements of a list. */
-  readonly parts: readonly Decoded[];
-  /** An object identifier as numbers with dots. */
-  readonly oid: string;
+/** The bytes from one place to another; nothing is copied, as a request can have tens of thousands of elements. */
+interface Range {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
 }
 
-const nothing = new Uint8Array();
-const absent: Decoded = { whole: nothing, content: nothing, tag: -1, parts: [], oid: "" };
+const rangeOf = (bytes: Uint8Array): Range => ({ bytes, start: 0, end: bytes.length });
+const bytesOf = ({ bytes, start, end }: Range): Uint8Array => bytes.subarray(start, end);
+
+/** An element as it was read. What is absent has no bytes. */
+export class Decoded {
+  readonly tag: number;
+  /** The fields of a struct or the elements of a list. */
+  parts: readonly Decoded[] = noParts;
+  /** An object identifier as numbers with dots. */
+  oid = "";
+  readonly #start: number;
+  readonly #content: Range;
+
+  /** @param start where the header begins. */
+  constructor(start: number, tag: number, content: Range) {
+    this.#start = start;
+    this.tag = tag;
+    this.#content = content;
+  }
+
+  get whole(): Uint8Array {
+    return this.#content.bytes.subarray(this.#start, this.#content.end);
+  }
+
+  get content(): Uint8Array {
+    return bytesOf(this.#content);
+  }
+
+  /** Where the next element begins. */
+  get end(): number {
+    return this.#content.end;
+  }
+}
+
+const noParts: readonly Decoded[] = [];
+const absent = new Decoded(0, -1, rangeOf(new Uint8Array()));
 
 interface Header {
   readonly class: number;
@@ -47,44 +78,57 @@ interface Header {
   readonly at: number;
 }
 
-function readBase128(bytes: Uint8Array, start: number): { readonly value: number; readonly at: number } {
+/** A number in base 128 and, behind it, where it ends. */
+function readBase128(
+  { bytes, end }: Pick<Range, "bytes" | "end">,
+  start: number,
+): readonly [value: number, end: number] {
   let value = 0;
-  for (let at = start; at < bytes.length; at += 1) {
+  for (let at = start; at < end; at += 1) {
     if (at - start === 5) throw structural("base 128 integer too large");
     const byte = bytes[at] ?? 0;
     if (at === start && byte === 0x80) throw syntax("integer is not minimally encoded");
     value = value * 128 + (byte & 0x7f);
     if (byte < 0x80) {
       if (value > 0x7fffffff) throw structural("base 128 integer too large");
-      return { value, at: at + 1 };
+      return [value, at + 1];
     }
   }
   throw syntax("truncated base 128 integer");
 }
 
-function readHeader(bytes: Uint8Array, start: number): Header {
+function readHeader(range: Range, start: number): Header {
+  const { bytes, end } = range;
   const first = bytes[start] ?? 0;
-  const long = (first & 0x1f) === 0x1f ? readBase128(bytes, start + 1) : undefined;
-  if (long !== undefined && long.value < 0x1f) throw syntax("non-minimal tag");
-  const { value: tag, at } = long ?? { value: first & 0x1f, at: start + 1 };
-  return { class: first >> 6, tag, isCompound: (first & 0x20) !== 0, ...readLength(bytes, at) };
+  const isLong = (first & 0x1f) === 0x1f;
+  const [tag, at] = isLong ? readBase128(range, start + 1) : [first & 0x1f, start + 1];
+  if (isLong && tag < 0x1f) throw syntax("non-minimal tag");
+  if (at >= end) throw syntax("truncated tag or length");
+  const size = bytes[at] ?? 0;
+  const length = size < 0x80 ? size : readLength(range, at);
+  return {
+    class: first >> 6,
+    tag,
+    isCompound: (first & 0x20) !== 0,
+    length,
+    at: at + 1 + (size < 0x80 ? 0 : size & 0x7f),
+  };
 }
 
-function readLength(bytes: Uint8Array, start: number): { readonly length: number; readonly at: number } {
-  if (start >= bytes.length) throw syntax("truncated tag or length");
+/** A length that has more than one byte. */
+function readLength({ bytes, end: last }: Range, start: number): number {
   const first = bytes[start] ?? 0;
-  if (first < 0x80) return { length: first, at: start + 1 };
   const end = start + 1 + (first & 0x7f);
   if (first === 0x80) throw syntax("indefinite length found (not DER)");
   let length = 0;
   for (let at = start + 1; at < end; at += 1) {
-    if (at >= bytes.length) throw syntax("truncated tag or length");
+    if (at >= last) throw syntax("truncated tag or length");
     if (length >= 1 << 23) throw structural("length too large");
     length = length * 256 + (bytes[at] ?? 0);
     if (length === 0) throw structural("superfluous leading zeros in length");
   }
   if (length < 0x80) throw structural("non-minimal length");
-  return { length, at: end };
+  return length;
 }
 
 const tagNumbers = { bool: 1, int: 2, bits: 3, octets: 4, oid: 6, struct: 16, list: 16, raw: -1, any: -1 } as const;
@@ -99,106 +143,89 @@ function expected(shape: Shape): { readonly tag: number; readonly isCompound: bo
 
 /** Reads one element of the shape and says what follows it. Throws a DerError. */
 export function decodeDer(bytes: Uint8Array, shape: Shape): { readonly value: Decoded; readonly rest: Uint8Array } {
-  const { value, at } = decodeField(bytes, 0, { shape });
-  return { value, rest: bytes.subarray(at) };
+  const value = decodeField(rangeOf(bytes), 0, { shape });
+  return { value, rest: bytes.subarray(value.end) };
 }
 
-interface Read {
-  readonly value: Decoded;
-  readonly at: number;
-}
-
-function decodeField(bytes: Uint8Array, start: number, field: Field): Read {
-  if (start === bytes.length) {
-    if (field.isOptional) return { value: absent, at: start };
+function decodeField(range: Range, start: number, field: Field): Decoded {
+  if (start === range.end) {
+    if (field.isOptional) return absent;
     throw syntax("sequence truncated");
   }
-  if (field.shape.is === "any") return decodeAny(bytes, start);
-  const outer = readHeader(bytes, start);
-  const header = field.isExplicit ? innerHeader(bytes, outer, field) : outer;
+  const { shape } = field;
+  const outer = readHeader(range, start);
+  const header = field.isExplicit ? innerHeader(range, outer, field) : outer;
   if (header === undefined || !isMatch(header, field)) {
-    if (field.isOptional) return { value: absent, at: start };
-    throw structural(mismatchText(header ?? outer, field));
+    if (field.isOptional) return absent;
+    throw structural(mismatchText(header ?? outer, range, field));
   }
-  const at = header.at + header.length;
-  if (at > bytes.length) throw syntax("data truncated");
-  const content = bytes.subarray(header.at, at);
-  const element = { ...absent, whole: bytes.subarray(start, at), content, tag: header.tag };
-  return { value: { ...element, ...partsOf(content, field.shape) }, at };
+  const end = header.at + header.length;
+  if (end > range.end) throw syntax("data truncated");
+  const content = { bytes: range.bytes, start: header.at, end };
+  const element = new Decoded(start, header.tag, content);
+  if (shape.is === "struct") element.parts = decodeStruct(content, shape.fields);
+  else if (shape.is === "list") element.parts = decodeList(content, shape.of);
+  else if (shape.is === "oid") element.oid = readOid(element.content);
+  else if (shape.is !== "any") valueChecks[tagNumbers[shape.is]]?.(element.content);
+  else if (!header.isCompound && header.class === 0) valueChecks[header.tag]?.(element.content);
+  return element;
 }
 
 /** The header inside of an explicit tag; undefined when the tag is another one. */
-function innerHeader(bytes: Uint8Array, outer: Header, { tag }: Field): Header | undefined {
-  if (outer.at === bytes.length) throw structural("explicit tag has no child");
+function innerHeader(range: Range, outer: Header, { tag }: Field): Header | undefined {
+  if (outer.at === range.end) throw structural("explicit tag has no child");
   if (outer.class !== 2 || outer.tag !== tag || !(outer.length === 0 || outer.isCompound)) return undefined;
   if (outer.length === 0) throw structural("zero length explicit tag was not an asn1.Flag");
-  return readHeader(bytes, outer.at);
+  return readHeader(range, outer.at);
 }
 
 function isMatch(header: Header, { shape, tag, isExplicit, isSet }: Field): boolean {
-  if (shape.is === "raw") return true;
+  if (shape.is === "raw" || shape.is === "any") return true;
   const want = expected(shape);
   const isOwn = tag !== undefined && !isExplicit;
   const number = isOwn ? tag : isSet ? 17 : want.tag;
   return header.class === (isOwn ? 2 : 0) && header.tag === number && header.isCompound === want.isCompound;
 }
 
-function mismatchText(header: Header, { shape, isOptional = false, tag, isExplicit = false, isSet = false }: Field) {
+function mismatchText(header: Header, { start }: Range, field: Field): string {
+  const { shape, isOptional = false, tag, isExplicit = false, isSet = false } = field;
   if (isExplicit) return "explicitly tagged member didn't match";
   const want = expected(shape);
   const found = `{class:${header.class} tag:${header.tag} length:${header.length} isCompound:${header.isCompound}}`;
   // Go prints the address of a tag that is set.
   const rules = `{optional:${isOptional} explicit:false application:false private:false defaultValue:<nil> tag:${tag === undefined ? "<nil>" : "0xc000012345"} stringType:0 timeType:0 set:${isSet} omitEmpty:false}`;
-  return `tags don't match (${tag ?? (isSet ? 17 : want.tag)} vs ${found}) ${rules} ${want.name} @${header.at}`;
-}
-
-function partsOf(content: Uint8Array, shape: Shape): Partial<Decoded> {
-  if (shape.is === "struct") return { parts: decodeStruct(content, shape.fields) };
-  if (shape.is === "list") return { parts: decodeList(content, shape.of) };
-  if (shape.is === "oid") return { oid: readOid(content) };
-  if (shape.is === "int") checkInteger(content);
-  if (shape.is === "bool") checkBoolean(content);
-  if (shape.is === "bits") checkBits(content);
-  return {};
+  return `tags don't match (${tag ?? (isSet ? 17 : want.tag)} vs ${found}) ${rules} ${want.name} @${header.at - start}`;
 }
 
 /** More elements than fields are allowed: structures grow at their end. */
-function decodeStruct(content: Uint8Array, fields: readonly Field[]): Decoded[] {
-  let at = 0;
+function decodeStruct(range: Range, fields: readonly Field[]): Decoded[] {
+  let at = range.start;
   return fields.map((field) => {
-    const read = decodeField(content, at, field);
-    at = read.at;
-    return read.value;
+    const part = decodeField(range, at, field);
+    if (part !== absent) at = part.end;
+    return part;
   });
 }
 
 const textTags = new Set([12, 18, 20, 22, 27, 30]);
 const timeTags = new Set([23, 24]);
 
-function decodeList(content: Uint8Array, of: Shape): Decoded[] {
+function decodeList(range: Range, of: Shape): Decoded[] {
   const want = expected(of);
-  let count = 0;
-  for (let at = 0; at < content.length; count += 1) {
-    const header = readHeader(content, at);
+  for (let at = range.start; at < range.end; ) {
+    const header = readHeader(range, at);
     const tag = textTags.has(header.tag) ? 19 : timeTags.has(header.tag) ? 23 : header.tag;
     const isOther = header.class !== 0 || header.isCompound !== want.isCompound || tag !== want.tag;
     if (of.is !== "raw" && isOther) throw structural("sequence tag mismatch");
     at = header.at + header.length;
-    if (at > content.length) throw syntax("truncated sequence");
+    if (at > range.end) throw syntax("truncated sequence");
   }
-  return decodeStruct(
-    content,
-    Array.from({ length: count }, () => ({ shape: of })),
-  );
-}
-
-function decodeAny(bytes: Uint8Array, start: number): Read {
-  const header = readHeader(bytes, start);
-  const at = header.at + header.length;
-  if (at > bytes.length) throw syntax("data truncated");
-  const content = bytes.subarray(header.at, at);
-  if (!header.isCompound && header.class === 0) valueChecks[header.tag]?.(content);
-  return { value: { ...absent, whole: bytes.subarray(start, at), content, tag: header.tag }, at };
+  const elements: Decoded[] = [];
+  const field = { shape: of };
+  for (let at = range.start; at < range.end; at = elements.at(-1)?.end ?? range.end) {
+    elements.push(decodeField(range, at, field));
+  }
+  return elements;
 }
 
 const valueChecks: Readonly<Record<number, (content: Uint8Array) => void>> = {
@@ -224,15 +251,6 @@ const latin1 = (content: Uint8Array): string => Buffer.from(content).toString("l
 export const isNumeric = (content: Uint8Array): boolean => /^[0-9 ]*$/.test(latin1(content));
 export const isPrintable = (content: Uint8Array): boolean => /^[a-zA-Z0-9'()+,\-./ :=?*&]*$/.test(latin1(content));
 export const isAscii = (content: Uint8Array): boolean => content.every((byte) => byte < 0x80);
-
-export function isUtf8(content: Uint8Array): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(content);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Text of two bytes a character, without surrogates and what Unicode reserves. */
 export function isBmp(content: Uint8Array): boolean {
@@ -283,12 +301,13 @@ export function bitsOf(content: Uint8Array): Uint8Array {
 /** An object identifier as numbers with dots. Throws a DerError. */
 export function readOid(content: Uint8Array): string {
   if (content.length === 0) throw syntax("zero length OBJECT IDENTIFIER");
-  const { value, at: second } = readBase128(content, 0);
+  const range = rangeOf(content);
+  const [value, second] = readBase128(range, 0);
   const numbers = value < 80 ? [Math.floor(value / 40), value % 40] : [2, value - 80];
   for (let at = second; at < content.length; ) {
-    const next = readBase128(content, at);
-    numbers.push(next.value);
-    at = next.at;
+    const [next, end] = readBase128(range, at);
+    numbers.push(next);
+    at = end;
   }
   return numbers.join(".");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certificates that a signer writes, as Go's crypto/x509 reads them, with its texts.
+import { isUtf8 } from "node:buffer";
 import { DerCursor, decodePem } from "./der-cursor.ts";
-import { isAscii, isBmp, isNumeric, isPrintable, isUtf8 } from "./der-shapes.ts";
+import { isAscii, isBmp, isNumeric, isPrintable } from "./der-shapes.ts";
 import { type PublicKey, readPublicKey, refuse } from "./public-key.ts";
 import { checkNames, maxPemBytes, problemOf, tooLargeText, type UriProblem } from "./signing-request.ts";
 

@@ -82,11 +82,14 @@ export function signingRequestOrganizations(pem: Uint8Array): string[] {
   const found: string[] = [];
   problemOf(() => {
     const block = decodePem(Buffer.from(pem).toString("latin1"));
-    if (block !== undefined && block.bytes.length > maxPemBytes) return;
-    const [body] = decodeDer(block?.bytes ?? new Uint8Array(), requestShape).value.parts;
-    const names = decodeDer(body?.parts[1]?.whole ?? new Uint8Array(), nameShape).value.parts;
-    for (const { parts } of names.flatMap((name) => name.parts)) {
-      if (parts[0]?.oid === organization) found.push(Buffer.from(parts[1]?.content ?? []).toString());
+    if (block === undefined || block.bytes.length > maxPemBytes) return;
+    // The rest of the request was read when it was checked.
+    const body = new DerCursor(block.bytes).open(0x30)?.open(0x30);
+    const subject = body?.integer() && body.element(0x30);
+    for (const name of subject === undefined ? [] : decodeDer(subject, nameShape).value.parts) {
+      for (const { parts } of name.parts) {
+        if (parts[0]?.oid === organization) found.push(Buffer.from(parts[1]?.content ?? []).toString());
+      }
     }
   });
   return found;

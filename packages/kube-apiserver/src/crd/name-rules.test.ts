@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FieldError, fieldErrorText } from "@purlin/kube-objects/errors";
+import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { crdSpec } from "./crd-spec.ts";
 import {
@@ -14,8 +14,10 @@ import {
   versionNameProblems,
   warningProblems,
 } from "./name-rules.ts";
+import { type Problem, pause } from "./schema-props.ts";
 
-const texts = (errors: Iterable<FieldError>): string[] => [...errors].map(fieldErrorText);
+const texts = (problems: Iterable<Problem>): string[] =>
+  [...problems].filter((one) => one !== pause).map(fieldErrorText);
 const label =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone } from "@purlin/base";
 import { type FoundField, RulePathError, resolveFieldPath } from "@purlin/cel";
 import {
   childPath,
@@ -17,7 +18,7 @@ import { dns1035LabelProblems } from "@purlin/kube-objects/metadata";
 import { optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import type { CrdSpec, CrdVersionSpec } from "./crd-spec.ts";
-import { schemaStruct } from "./schema-props.ts";
+import { type Problem, pause, schemaStruct } from "./schema-props.ts";
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
@@ -124,7 +125,7 @@ export function* selectableProblems(
   fields: readonly JsonObject[],
   schema: JsonObject | undefined,
   { path, missing }: { readonly path: FieldPath; readonly missing: string },
-): Generator<FieldError> {
+): Generator<Problem> {
   if (fields.length === 0) return;
   if (schema === undefined) {
     yield invalidValue(path, "", `may only be set when ${missing}`);
@@ -132,6 +133,7 @@ export function* selectableProblems(
   }
   const seen = new Set<string>();
   for (const [index, field] of fields.entries()) {
+    if (isPartDone()) yield pause;
     yield* selectableProblem(stringAt(field, ["jsonPath"]), schema, {
       path: childPath(indexPath(path, index), "jsonPath"),
       seen,
@@ -195,9 +197,14 @@ export function* nameProblems(names: JsonObject, path: FieldPath): Generator<Fie
   yield* listProblems(names, "categories", path);
 }
 
+/** Most short names, and most categories: the names of all definitions are kept by name. */
+const mostNames = 1000;
+
 function listProblems(names: JsonObject, member: string, path: FieldPath): FieldError[] {
   const at = childPath(path, member);
-  return firstErrors(textsAt(names, [member]), (name, index) => [...labelProblems(name, indexPath(at, index))]);
+  const listed = textsAt(names, [member]);
+  if (listed.length > mostNames) return [tooMany(at, listed.length, mostNames)];
+  return firstErrors(listed, (name, index) => [...labelProblems(name, indexPath(at, index))]);
 }
 
 function* labelProblems(name: string, path: FieldPath): Generator<FieldError> {

@@ -21,14 +21,17 @@ const undeletable: ReadonlySet<string> = new Set(["default", "kube-system", "kub
 /** Every namespace carries its name as a label, so that selectors can pick it. */
 function withNameLabel(object: JsonObject): JsonObject {
   const { name = "", labels } = metaOf(object);
-  return name === "" ? object : withMeta(object, { labels: { ...labels, [nameLabel]: name } });
+  // A copy of very many labels takes long.
+  if (name === "" || labels?.[nameLabel] === name) return object;
+  return withMeta(object, { labels: { ...labels, [nameLabel]: name } });
 }
 
 /** The same for an object without a name yet, whose name the server generates. */
 function withNameLabelAlways(object: JsonObject): JsonObject {
   const metadata = objectAt(object, ["metadata"]);
-  const labels = { ...objectAt(metadata, ["labels"]), [nameLabel]: metadata["name"] ?? "" };
-  return { ...object, metadata: { ...metadata, labels } };
+  const [labels, name] = [objectAt(metadata, ["labels"]), metadata["name"] ?? ""];
+  if (labels[nameLabel] === name) return object;
+  return { ...object, metadata: { ...metadata, labels: { ...labels, [nameLabel]: name } } };
 }
 
 function finalizers(object: JsonObject): readonly unknown[] {

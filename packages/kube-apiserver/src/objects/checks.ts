@@ -185,10 +185,10 @@ export function hasUnreadableSelector(object: JsonObject): boolean {
 export function selectorErrors(object: JsonObject, { noun, isRequired, unreadable }: SelectorRules): FieldError[] {
   const selector = memberAt(object, ["spec", "selector"]);
   const labels = memberAt(object, ["spec", "template", "metadata", "labels"]) ?? null;
-  const mismatch = [
+  const mismatch = (): FieldError[] => [
     invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
   ];
-  if (!isJsonObject(selector)) return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch];
+  if (!isJsonObject(selector)) return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch()];
   const own = ownProblems(selector);
   if (Object.keys(objectAt(selector, ["matchLabels"])).length + listAt(selector, "matchExpressions").length === 0) {
     return [...own, invalidValue("spec.selector", {}, `empty selector is invalid for ${noun}`)];
@@ -196,5 +196,5 @@ export function selectorErrors(object: JsonObject, { noun, isRequired, unreadabl
   if (own.length > 0)
     return [...own, ...(isRequired ? [invalidPrinted("spec.selector", selectorInGo(selector), unreadable)] : [])];
   const given = isJsonObject(labels) ? (labels as Record<string, string>) : {};
-  return meetsLabelSelector(selector as LabelSelectorObject, given) ? [] : mismatch;
+  return meetsLabelSelector(selector as LabelSelectorObject, given) ? [] : mismatch();
 }

@@ -138,8 +138,9 @@ export function rangeErrors(
   }
   const problem = strictProblem(text, range);
   if (problem !== undefined) return [invalidValue(path, text, problem)];
+  if (!canonical) return [];
   const plain = `${formatIpAddress(range.address)}/${range.length}`;
-  return canonical && plain !== text ? [invalidValue(path, text, `must be in canonical form (${goQuote(plain)})`)] : [];
+  return plain === text ? [] : [invalidValue(path, text, `must be in canonical form (${goQuote(plain)})`)];
 }
 
 /** A warning about a valid range that is not written in the canonical way. */
@@ -152,8 +153,11 @@ export function rangeWarnings(text: string, path: string): string[] {
   return canonical === text ? [] : [`${path}: IPv6 CIDR value ${goQuote(text)} ${why}`];
 }
 
+/** A number that may have leading zeros: only then are there two ways to read a range. */
+const leadingZero = /(?:^|[./:])0[0-9a-f]/i;
+
 function strictProblem(text: string, { address, length }: Cidr): string | undefined {
-  if (cidrOf(text) === undefined) return "must not have leading 0s in IP or prefix length";
+  if (leadingZero.test(text) && cidrOf(text) === undefined) return "must not have leading 0s in IP or prefix length";
   if (isMappedIPv4(address)) return "must not have an IPv4-mapped IPv6 address";
   return maskedValue({ address, length }) === address.value
     ? undefined

@@ -15,6 +15,7 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  findingFirstErrors,
   firstErrors,
   firstErrorsByName,
   forbiddenValue,
@@ -181,7 +182,7 @@ function hostPortConflicts(containers: readonly JsonObject[], path: string): Fie
   );
 }
 
-/** What is wrong with the containers of a Pod, and with those that run before them; each list is a part. */
+/** What is wrong with the containers of a Pod, and with those that run before them; each container is a part. */
 export function* checkingContainers(
   spec: JsonObject,
   path: string,
@@ -207,19 +208,19 @@ export function* checkingContainers(
   const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
   const ofMain = [
     ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
-    ...firstErrors(main, (one, index) =>
+    ...(yield* findingFirstErrors(main, (one, index) =>
       all(shared, unique, life, restartPolicy({ isInit: false }))(one, at("containers", index)),
-    ),
+    )),
     ...hostPortConflicts(main, `${path}.containers`),
   ];
   yield;
-  const ofInit = firstErrors(listAt(spec, "initContainers"), (one, index) => [
+  const ofInit = yield* findingFirstErrors(listAt(spec, "initContainers"), (one, index) => [
     ...all(shared, restartPolicy({ isInit: true }), uniqueInit)(one, at("initContainers", index)),
     ...hostPortConflicts([one], `${path}.initContainers`),
     ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
   ]);
   yield;
-  const ofEphemeral = firstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
+  const ofEphemeral = yield* findingFirstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
     all(shared, trimmedImage, unique, debugging)(one, at("ephemeralContainers", index)),
   );
   return [...ofMain, ...ofInit, ...ofEphemeral];

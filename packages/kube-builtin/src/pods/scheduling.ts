@@ -119,10 +119,13 @@ export const affinity: Check = within(
 const actions = ["DoNotSchedule", "ScheduleAnyway"];
 const inclusions = ["Honor", "Ignore"];
 
-function spreadErrors(spread: JsonObject, path: string, rest: readonly JsonObject[]): FieldError[] {
+/** What makes two constraints the same. */
+const spreadKey = (spread: JsonObject): string =>
+  JSON.stringify([spread["topologyKey"] ?? "", spread["whenUnsatisfiable"] ?? ""]);
+
+function spreadErrors(spread: JsonObject, path: string, isRepeated: boolean): FieldError[] {
   const [skew, least] = [numberAt(spread, ["maxSkew"]), memberAt(spread, ["minDomains"])];
   const [key, action] = [stringAt(spread, ["topologyKey"]), stringAt(spread, ["whenUnsatisfiable"])];
-  const isRepeated = rest.some((one) => one["topologyKey"] === key && one["whenUnsatisfiable"] === action);
   const positive = "must be greater than zero";
   const only = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`;
   return [
@@ -144,9 +147,11 @@ function spreadErrors(spread: JsonObject, path: string, rest: readonly JsonObjec
 /** How Pods are spread over nodes. */
 export const topologySpread: Check = (spec, path) => {
   const list = listAt(spec, "topologySpreadConstraints");
-  return firstErrors(list, (one, index) =>
-    spreadErrors(one, `${path}.topologySpreadConstraints[${index}]`, list.slice(index + 1)),
-  );
+  const lastIndexes = new Map(list.map((one, index) => [spreadKey(one), index]));
+  return firstErrors(list, (one, index) => {
+    const isRepeated = lastIndexes.get(spreadKey(one)) !== index;
+    return spreadErrors(one, `${path}.topologySpreadConstraints[${index}]`, isRepeated);
+  });
 };
 
 /** Conditions that keep a Pod from being scheduled. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation findings about single fields, worded as the reference server words them.
+import type { Work } from "@purlin/base";
 import { goJson, goNumber, goQuote } from "../json/go-text.ts";
 import { compareUtf8, type JsonValue } from "../json/json-value.ts";
 
@@ -225,6 +226,21 @@ export function firstErrors<T>(
   for (const member of members) {
     if (errors.length >= mostErrors) break;
     errors.push(...errorsOf(member, index++));
+  }
+  return errors;
+}
+
+/** {@link firstErrors} in parts: each member is one. */
+export function* findingFirstErrors<T>(
+  members: Iterable<T>,
+  errorsOf: (member: T, index: number) => readonly FieldError[],
+): Work<FieldError[]> {
+  const errors: FieldError[] = [];
+  let index = 0;
+  for (const member of members) {
+    if (errors.length >= mostErrors) break;
+    errors.push(...errorsOf(member, index++));
+    yield;
   }
   return errors;
 }

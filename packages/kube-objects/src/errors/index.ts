@@ -11,6 +11,7 @@ export {
   fieldErrorsText,
   fieldErrorText,
   fieldValueText,
+  findingFirstErrors,
   firstErrors,
   firstErrorsByName,
   forbiddenValue,

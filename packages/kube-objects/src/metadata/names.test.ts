@@ -171,3 +171,24 @@ test("the random characters are different ones and no vowels", () => {
     .slice(0, 27);
   assert.equal(all, "bcdfghjklmnpqrstvwxz2456789");
 });
+
+test("label keys with a prefix are judged one by one, whichever came before", () => {
+  const keys = [
+    "a.example/x",
+    "a.example/x",
+    "a.example/-",
+    "A.example/x",
+    "a.exampl/x",
+    "a.example/x/y",
+    "/x",
+    "a.example/",
+  ];
+  const problemsOf = (list: readonly string[]): [string, number][] =>
+    list.map((key) => [key, labelKeyProblems(key).length]);
+  const alone = problemsOf(keys);
+  assert.deepEqual(
+    alone.map(([, count]) => count > 0),
+    [false, false, true, true, false, true, true, true],
+  );
+  assert.deepEqual(problemsOf(keys.toReversed()).toReversed(), alone);
+});

@@ -122,12 +122,26 @@ const keyText = patternText(`must ${alphabet}`, keyPattern, ["MyName", "my.name"
 export function labelKeyProblems(key: string): string[] {
   // Most keys: short, and without a prefix. The pattern has one-byte characters only.
   if (key.length <= maxLength && keyRegExp.test(key)) return [];
+  if (isFineWithPrefix(key)) return [];
   const parts = key.split("/");
   if (parts.length > 2) {
     return [`a valid label key ${keyText} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
   const [name = "", prefix] = parts.reverse();
   return [...prefixProblems(prefix), ...nameProblems(name)];
+}
+
+/** The last prefix that was found fine: an object can have very many keys, mostly of few prefixes. */
+let finePrefix = "";
+
+function isFineWithPrefix(key: string): boolean {
+  const slash = key.indexOf("/");
+  if (slash <= 0 || key.length - slash - 1 > maxLength || !keyRegExp.test(key.slice(slash + 1))) return false;
+  if (slash === finePrefix.length && key.startsWith(finePrefix)) return true;
+  const prefix = key.slice(0, slash);
+  if (prefixProblems(prefix).length > 0) return false;
+  finePrefix = prefix;
+  return true;
 }
 
 function prefixProblems(prefix: string | undefined): string[] {

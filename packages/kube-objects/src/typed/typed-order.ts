@@ -93,9 +93,9 @@ function valueInOrder(value: JsonValue, type: FieldType): JsonValue {
     case "message":
       return isJsonObject(value) ? ordered(value, placesOf(type.name)) : value;
     case "list":
-      return isJsonArray(value) ? listInOrder(value, type.of) : value;
+      return isJsonArray(value) && type.of.kind !== "scalar" ? listInOrder(value, type.of) : value;
     case "map":
-      return isJsonObject(value) ? membersInOrder(value, type.of) : value;
+      return isJsonObject(value) && type.of.kind !== "scalar" ? membersInOrder(value, type.of) : value;
   }
 }
 
