@@ -30,6 +30,9 @@ const frees = objectsOf("Free");
 const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
 const map = <T>(count: number, member: (index: number) => T): Record<string, T> =>
   Object.fromEntries(list(count, (i) => [`k${i}`, member(i)]));
+/** Names with a prefix, and amounts that are whole. */
+const devices = (count: number, name = (i: number): string => `example.org/d${i}`): Record<string, string> =>
+  Object.fromEntries(list(count, (i) => [name(i), "1"]));
 const nested = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth);
 const configMap = (name: string, more: JsonObject): JsonObject => ({ metadata: { name }, ...more });
 const freeText = (free: string, name = "deep"): string =>
@@ -134,6 +137,38 @@ const attacks: Record<string, Attack> = {
     { metadata: { name: "numbers", finalizers: list(95_000, () => 0) } },
     json,
     refused,
+  ),
+  "a Pod whose containers have as many devices as they may": post(`${namespace}/pods`, {
+    metadata: { name: "devices" },
+    spec: { containers: list(9, (i) => ({ name: `c${i}`, image: "i", resources: { limits: devices(9_900) } })) },
+  }),
+  "a Pod with more devices than a container may have": post(
+    `${namespace}/pods`,
+    {
+      metadata: { name: "d" },
+      spec: { containers: [{ name: "c", image: "i", resources: { limits: devices(90_000) } }] },
+    },
+    json,
+    [413],
+  ),
+  "90,000 labels with a prefix": post(
+    configMaps,
+    configMap("prefixed", { metadata: { name: "prefixed", labels: devices(90_000) } }),
+  ),
+  "80,000 labels with a prefix each": post(
+    configMaps,
+    configMap("prefixes", { metadata: { name: "prefixes", labels: devices(80_000, (i) => `p${i}.example.org/k`) } }),
+  ),
+  "a selector of 90,000 labels with a prefix": post("/apis/apps/v1/namespaces/default/deployments", {
+    metadata: { name: "prefixed" },
+    spec: {
+      selector: { matchLabels: devices(45_000) },
+      template: { metadata: { labels: devices(45_000) }, spec: { containers: [{ name: "c", image: "i" }] } },
+    },
+  }),
+  "90,000 annotations with a prefix": post(
+    configMaps,
+    configMap("annotated", { metadata: { name: "annotated", annotations: devices(90_000) } }),
   ),
   "a Pod of 95,000 containers that are numbers": post(
     `${namespace}/pods`,

@@ -5,10 +5,10 @@ import { finish } from "@purlin/base";
 import fc from "fast-check";
 import type { JsonValue } from "../json/json-value.ts";
 import { PatchDocument } from "./patch-document.ts";
-import { identityOf, orderItems, placesIn } from "./strategic-list.ts";
+import { findingPlaces, identityOf, ordering } from "./strategic-list.ts";
 
 const order = (merged: string, patch: string, server: string): string =>
-  orderItems([...merged], { patch: [...patch], server: [...server], mergeKey: "" }).join("");
+  finish(ordering([...merged], { patch: [...patch], server: [...server], mergeKey: "" })).join("");
 
 test("the patch decides about its items, the server about its own, and between them the server's order counts", () => {
   const rows: ReadonlyArray<readonly [string, string, string, string, string]> = [
@@ -35,14 +35,14 @@ test("items are distinguished by their merge key, or by their value, and never a
     () => identityOf("x", "name"),
     /^Error: expected a map\[string\]interface \{\}, but received a string$/,
   );
-  assert.deepEqual([...placesIn(["a", "b", "a"], "").values()], [0, 1]);
+  assert.deepEqual([...finish(findingPlaces(["a", "b", "a"], "")).values()], [0, 1]);
 });
 
 test("property: ordering loses and invents nothing, and keeps the order of each side", () => {
   const letters = fc.uniqueArray(fc.constantFrom(..."abcdefgh"), { maxLength: 8 });
   fc.assert(
     fc.property(letters, letters, letters, (merged, patch, server) => {
-      const out = orderItems(merged, { patch, server, mergeKey: "" }) as string[];
+      const out = finish(ordering(merged, { patch, server, mergeKey: "" })) as string[];
       assert.deepEqual([...out].sort(), [...merged].sort());
       const kept = (side: readonly string[]): string[] => out.filter((item) => side.includes(item));
       assert.deepEqual(

@@ -2,7 +2,7 @@
 // Merging lists: of scalars as sets, of objects by their merge key.
 // In which order the items of a merged list stand: those the patch mentions in the patch's order, those only the server
 // has in the server's, and the two interleaved so that the server's order is kept where it says anything.
-import { isPartDone, type Work } from "@purlin/base";
+import { isPartDone, sorting, type Work } from "@purlin/base";
 import { goJson, goPlain } from "../json/go-text.ts";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import { badType, itemKind, listOfLists, noMergeKey, type PatchMeta, unknownDirective } from "./patch-schema.ts";
@@ -19,22 +19,28 @@ export function* mergeList(
   if (original.length === 0 && patch.length === 0) return original;
   const { mergeKey } = meta;
   if (itemForm([original, patch]) !== "map") {
-    return orderItems(uniqueItems([...original, ...patch]), { patch, server: original, mergeKey });
+    const unique = yield* findingUnique([...original, ...patch]);
+    return yield* ordering(unique, { patch, server: original, mergeKey });
   }
   if (mergeKey === "") throw new Error(`cannot merge lists without merge key for ${itemKind(meta.field)}`);
   const { kept, wanted } = applyDirectives(original as readonly JsonObject[], patch as readonly JsonObject[], mergeKey);
   yield;
   const merged = yield* mergeObjects(kept, wanted, { mergeKey, mergeItem });
   yield;
-  return orderItems(merged, { patch: wanted, server: kept, mergeKey });
+  return yield* ordering(merged, { patch: wanted, server: kept, mergeKey });
 }
 
 /** The list without the given scalars. */
-export function deleteItems(original: JsonArray, toDelete: JsonArray): JsonArray {
+export function* deletingItems(original: JsonArray, toDelete: JsonArray): Work<JsonArray> {
   if (original.length === 0 && toDelete.length === 0) return original;
   if (itemForm([original, toDelete]) === "map") throw new Error("cannot delete maps from a list of primitives");
-  const gone = placesIn(toDelete, "");
-  return original.filter((item) => !gone.has(identityOf(item, "")));
+  const gone = yield* findingPlaces(toDelete, "");
+  const kept: JsonValue[] = [];
+  for (const item of original) {
+    if (isPartDone()) yield;
+    if (!gone.has(identityOf(item, ""))) kept.push(item);
+  }
+  return kept;
 }
 
 /** What all items of some lists are; they have to be alike. */
@@ -52,9 +58,10 @@ export function itemForm(lists: readonly JsonArray[]): "map" | "scalar" {
 const formOf = (item: JsonValue): string =>
   isJsonObject(item) ? "map" : typeof item === "bigint" ? "number" : typeof item;
 
-function uniqueItems(items: readonly JsonValue[]): JsonValue[] {
+function* findingUnique(items: readonly JsonValue[]): Work<JsonValue[]> {
   const seen = new Map<string, JsonValue>();
   for (const item of items) {
+    if (isPartDone()) yield;
     const key = identityOf(item, "");
     if (!seen.has(key)) seen.set(key, item);
   }
@@ -133,9 +140,10 @@ export function identityOf(item: JsonValue, mergeKey: string): string {
 const identity = (value: JsonValue): string => `${typeof value} ${goJson(value)}`;
 
 /** The place of each item in a list, the first one counting. */
-export function placesIn(list: JsonArray, mergeKey: string): Map<string, number> {
+export function* findingPlaces(list: JsonArray, mergeKey: string): Work<Map<string, number>> {
   const places = new Map<string, number>();
   for (const [index, item] of list.entries()) {
+    if (isPartDone()) yield;
     const key = identityOf(item, mergeKey);
     if (!places.has(key)) places.set(key, index);
   }
@@ -152,47 +160,51 @@ interface Orders {
 }
 
 /** The merged items in order. */
-export function orderItems(merged: JsonArray, { patch, server, mergeKey }: Orders): JsonValue[] {
-  const wanted = placesIn(patch, mergeKey);
-  const before = placesIn(server, mergeKey);
-  const keyed = merged.map((item) => ({ item, key: identityOf(item, mergeKey) }));
-  const ours = keyed.filter(({ key }) => wanted.has(key)).sort(byPlace(wanted));
-  const theirs = keyed.filter(({ key }) => !wanted.has(key)).sort(byPlace(before));
-  return interleave(theirs, ours, before).map(({ item }) => item);
+export function* ordering(merged: JsonArray, { patch, server, mergeKey }: Orders): Work<JsonValue[]> {
+  const wanted = yield* findingPlaces(patch, mergeKey);
+  const before = yield* findingPlaces(server, mergeKey);
+  const ours: Placed[] = [];
+  const theirs: Placed[] = [];
+  for (const item of merged) {
+    if (isPartDone()) yield;
+    const key = identityOf(item, mergeKey);
+    const [place, atServer] = [wanted.get(key), before.get(key)];
+    if (place !== undefined) ours.push({ item, place, atServer });
+    // What has no place comes last.
+    else theirs.push({ item, place: atServer ?? before.size, atServer });
+  }
+  return yield* interleaving(yield* sorting(theirs, byPlace), yield* sorting(ours, byPlace));
 }
 
-interface Keyed {
+interface Placed {
   readonly item: JsonValue;
-  readonly key: string;
+  /** In the list that decides its order. */
+  readonly place: number;
+  /** In the list of the server; undefined when it is new. */
+  readonly atServer: number | undefined;
 }
 
-// What has no place comes last.
-const byPlace =
-  (places: ReadonlyMap<string, number>) =>
-  (a: Keyed, b: Keyed): number =>
-    (places.get(a.key) ?? places.size) - (places.get(b.key) ?? places.size);
+const byPlace = (a: Placed, b: Placed): number => a.place - b.place;
 
 // A server item goes before a patch item only where the server had it so.
-function interleave(left: readonly Keyed[], right: readonly Keyed[], places: ReadonlyMap<string, number>): Keyed[] {
-  const out: Keyed[] = [];
+function* interleaving(left: readonly Placed[], right: readonly Placed[]): Work<JsonValue[]> {
+  const out: JsonValue[] = [];
   let i = 0;
   let j = 0;
   while (i < left.length || j < right.length) {
+    if (isPartDone()) yield;
     const l = left[i];
     const r = right[j];
-    if (l && (!r || isBefore(places, l.key, r.key))) {
-      out.push(l);
+    if (l && (!r || isBefore(l, r))) {
+      out.push(l.item);
       i++;
     } else if (r) {
-      out.push(r);
+      out.push(r.item);
       j++;
     }
   }
   return out;
 }
 
-function isBefore(places: ReadonlyMap<string, number>, left: string, right: string): boolean {
-  const l = places.get(left);
-  const r = places.get(right);
-  return l !== undefined && r !== undefined && l < r;
-}
+const isBefore = ({ atServer: l }: Placed, { atServer: r }: Placed): boolean =>
+  l !== undefined && r !== undefined && l < r;

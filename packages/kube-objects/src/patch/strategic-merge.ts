@@ -27,7 +27,7 @@ import {
   patchSchemaOf,
   unknownDirective,
 } from "./patch-schema.ts";
-import { deleteItems, identityOf, itemForm, mergeList, orderItems } from "./strategic-list.ts";
+import { deletingItems, identityOf, itemForm, mergeList, ordering } from "./strategic-list.ts";
 
 /** Where the schema of a kind and its components are found. */
 export interface StrategicMergeSchema {
@@ -141,7 +141,7 @@ interface ListPlace {
 
 function* mergeArrays(current: JsonArray, patch: JsonArray, { schema, name, deletes }: ListPlace): Work<JsonArray> {
   const meta = listMeta(schema, name);
-  if (deletes) return deleteItems(current, patch);
+  if (deletes) return yield* deletingItems(current, patch);
   if (meta.strategy !== "merge") return patch;
   return yield* mergeList({ original: current, patch }, meta, (item, change) => mergingMap(item, change, meta.field));
 }
@@ -228,14 +228,15 @@ function* orderOne(
   const change = listOf(patch, name);
   const meta = listMeta(context.schema, name);
   const wanted = order as JsonArray;
-  checkOrder(change ?? [], wanted, meta.mergeKey);
+  yield* checkingOrder(change ?? [], wanted, meta.mergeKey);
   const merged = yield* mergedList({ current, change }, meta, context);
   if (!merged) return;
   const [first] = [...merged, ...(current ?? [])];
   const isMap = itemForm([current ?? [], change ?? []]) === "map";
   // Objects without a key have no order.
   if (isMap && meta.mergeKey === "" && isJsonObject(first ?? null)) throw noMergeKey(first as JsonObject, "");
-  setOwnValue(out, name, orderItems(merged, { patch: wanted, server: current ?? [], mergeKey: meta.mergeKey }));
+  const orders = { patch: wanted, server: current ?? [], mergeKey: meta.mergeKey };
+  setOwnValue(out, name, yield* ordering(merged, orders));
   delete patch[name];
 }
 
@@ -260,11 +261,12 @@ function* mergedList(
 }
 
 // Every item the patch sets has to be in the order, and in the same sequence.
-function checkOrder(patch: JsonArray, order: JsonArray, mergeKey: string): void {
+function* checkingOrder(patch: JsonArray, order: JsonArray, mergeKey: string): Work<void> {
   if (patch.length === 0 || order.length === 0) return;
   const items = mergeKey === "" ? patch : patch.filter((item) => !deletesItem(item));
   let next = 0;
   for (const place of order) {
+    if (isPartDone()) yield;
     while (isDirective(items[next])) next++;
     const item = items[next];
     if (item === undefined) return;

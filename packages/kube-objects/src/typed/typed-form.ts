@@ -2,6 +2,8 @@
 
 import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { childPath, type FieldPath, indexPath } from "../errors/field-error.ts";
+import type { StatusError } from "../errors/status-error.ts";
+import { requestEntityTooLarge } from "../errors/status-error-constructors.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import {
   compareUtf8,
@@ -59,7 +61,7 @@ function* writing(name: string, value: JsonValue, path: FieldPath): Work<Written
   try {
     const written = (yield* new TypedWriter(unknown).root(name, value, path)) as JsonObject;
     yield;
-    return { written, unknown: unknown.length < 2 ? unknown : firstInOrder(value, path, unknown) };
+    return { written, unknown: unknown.length < 2 ? unknown : yield* firstInOrder(value, path, unknown) };
   } catch (error) {
     // Found in the order of the type; Go reads in the order of the document.
     if (error instanceof TypedFormError) refuseMisfits(name, value);
@@ -70,10 +72,10 @@ function* writing(name: string, value: JsonValue, path: FieldPath): Work<Written
 /** Fields are found in the order of the type. This many are put in the order of the document: no response names more. */
 const mostInOrder = 100;
 
-function firstInOrder(value: JsonValue, path: FieldPath, unknown: readonly FieldPath[]): readonly FieldPath[] {
+function* firstInOrder(value: JsonValue, path: FieldPath, unknown: readonly FieldPath[]): Work<readonly FieldPath[]> {
   const wanted = new Set(unknown);
   const first = new Set<FieldPath>();
-  findInOrder(value, path, { wanted, found: first, most: Math.min(mostInOrder, wanted.size) });
+  yield* findInOrder(value, path, { wanted, found: first, most: Math.min(mostInOrder, wanted.size) });
   return [...first, ...unknown.filter((field) => !first.has(field))];
 }
 
@@ -83,20 +85,23 @@ interface Search {
   readonly most: number;
 }
 
-function findInOrder(value: JsonValue, path: FieldPath, search: Search): void {
+function* findInOrder(value: JsonValue, path: FieldPath, search: Search): Work<void> {
   if (isJsonArray(value)) {
     for (const [index, item] of value.entries()) {
       if (search.found.size === search.most) return;
-      findInOrder(item, indexPath(path, index), search);
+      if (isPartDone()) yield;
+      if (typeof item === "object") yield* findInOrder(item, indexPath(path, index), search);
     }
     return;
   }
   if (!isJsonObject(value)) return;
   for (const key of Object.keys(value)) {
     if (search.found.size === search.most) return;
+    if (isPartDone()) yield;
     const at = childPath(path, key);
+    const member = value[key];
     if (search.wanted.has(at)) search.found.add(at);
-    else findInOrder(value[key] ?? null, at, search);
+    else if (typeof member === "object") yield* findInOrder(member, at, search);
   }
 }
 
@@ -305,7 +310,9 @@ class TypedWriter {
     const keys = yield* sorting(Object.keys(value), compareUtf8);
     if (keys.length === 0) return noMembers;
     const written: Record<string, JsonValue> = {};
-    const isAmounts = of.kind === "message" && of.name === "resource.Quantity" && !exactAmounts.test(path);
+    const holdsAmounts = of.kind === "message" && of.name === "resource.Quantity";
+    if (holdsAmounts && keys.length > mostAmounts) throw tooManyAmounts(path);
+    const isAmounts = holdsAmounts && !exactAmounts.test(path);
     for (const key of keys) {
       const [given, at] = [value[key] ?? null, childPath(path, key)];
       const large = given === null ? undefined : this.#largeValue(of, given, at);
@@ -319,6 +326,13 @@ class TypedWriter {
 
 /** Amounts of resources that are not rounded: the overhead of RuntimeClasses, and what claims ask of devices. */
 const exactAmounts = /^(overhead\.podFixed|spec(\.spec)?\.devices\b.*)$/;
+
+/** Most amounts of resources by name: each is checked by many rules, several of which look at all of them. */
+const mostAmounts = 10_000;
+
+function tooManyAmounts(path: FieldPath): StatusError {
+  return requestEntityTooLarge(`${path} may have at most ${mostAmounts} amounts`);
+}
 
 /** A map without members. */
 const noMembers: JsonObject = Object.freeze({});
