@@ -2,7 +2,7 @@
 import type { Writable } from "node:stream";
 import { finish, type Work } from "@purlin/base";
 import { badRequest, timeout } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject, type JsonValue, printingJson } from "@purlin/kube-objects/json";
 import { printingYaml } from "@purlin/kube-objects/yaml";
 import type { AccessDecision } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
@@ -99,6 +99,8 @@ export type ApiResponse = CompleteResponse | StreamResponse;
 export interface StreamEvent {
   /** The line, newline included, in pieces that may be shared and must not be changed. */
   parts(): readonly Uint8Array[];
+  /** Makes in parts, where that may take long, what the others return. */
+  preparing?(): Work<void>;
   value(): JsonValue;
 }
 
@@ -146,16 +148,34 @@ export function madePayload(make: () => Work<JsonValue>, form: DocumentForm): Pa
   };
 }
 
+/** A document is encoded in pieces of about this many characters, so that its text need not be kept. */
+const pieceLength = 64 * 1024;
+
 function* documentChunks(value: JsonValue, form: DocumentForm): Work<readonly Uint8Array[]> {
   // What came before, such as the checks of a large object, may have used up the turn.
   yield;
-  return [encoder.encode(yield* documentText(value, form))];
+  const chunks: Uint8Array[] = [];
+  let piece = "";
+  const write = (text: string): void => {
+    piece += text;
+    if (piece.length < pieceLength) return;
+    chunks.push(encoder.encode(piece));
+    piece = "";
+  };
+  yield* printing(value, form, write);
+  if (piece !== "") chunks.push(encoder.encode(piece));
+  return chunks;
 }
 
-function* documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): Work<string> {
-  if (mediaType === "application/yaml") return yield* printingYaml(value);
+function* printing(value: JsonValue, form: DocumentForm, write: (text: string) => void): Work<void> {
+  const { mediaType, pretty = false } = form;
+  if (mediaType === "application/yaml") {
+    write(yield* printingYaml(value));
+    return;
+  }
+  yield* printingJson(value, { htmlSafe: true, ...(pretty && { indent: 2 }) }, write);
   // As Go writes it: indented documents end without a line break.
-  return pretty ? printJson(value, { indent: 2, htmlSafe: true }) : `${printJson(value, { htmlSafe: true })}\n`;
+  if (!pretty) write("\n");
 }
 
 /** Plain text, for the few endpoints that are not JSON. */

@@ -81,8 +81,10 @@ export function goJson(value: JsonValue): string {
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (!isJsonObject(value)) return `[${value.map(goJson).join(",")}]`;
-  const pairs = sortedKeys(value).map((key) => `${goJsonString(key)}:${goJson(ownValue(value, key) ?? null)}`);
-  return `{${pairs.join(",")}}`;
+  let text = "";
+  for (const key of sortedKeys(value))
+    text += `${text === "" ? "" : ","}${goJsonString(key)}:${goJson(value[key] ?? null)}`;
+  return `{${text}}`;
 }
 
 /** A JSON string literal as Go's json.Marshal prints it. */

@@ -20,6 +20,7 @@ export {
   parseJsonStrict,
   parsingJson,
   parsingJsonStrict,
+  printingJson,
   printJson,
 } from "./json-text.ts";
 export {

@@ -83,6 +83,15 @@ test("long texts are broken where a space is", () => {
   assert.deepEqual(load(printYaml({ key: long })), { key: long });
 });
 
+test("the keys of a large object are put in order in parts", () => {
+  const object = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`key-${(i * 7919) % 20_000}`, ""]));
+  const work = printingYaml(object);
+  let parts = 1;
+  while (work.next().done !== true) parts += 1;
+  // The text has about twenty parts.
+  assert.ok(parts > 200, `${parts} parts`);
+});
+
 test("documents are written in parts, however they are nested", () => {
   const items = Array.from({ length: 5_000 }, (_, i) => ({ name: `item ${i}`, size: i }));
   const documents: JsonValue[] = [

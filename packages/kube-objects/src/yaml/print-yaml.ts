@@ -2,7 +2,7 @@
 // JSON values as YAML, in the layout of the reference: lists are not indented, and text is quoted where YAML 1.1 would read it as
 // something else.
 
-import { finish, type Work } from "@purlin/base";
+import { finish, sorting, type Work } from "@purlin/base";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { escapedText, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
 
@@ -36,9 +36,11 @@ export function* printingYaml(value: JsonValue, layout: YamlLayout = {}): Work<s
 /** About how many characters a part has. */
 const partSize = 16_384;
 
-function hasMembers(object: JsonObject): boolean {
-  for (const key in object) if (object[key] !== undefined) return true;
-  return false;
+const noKeys: readonly string[] = [];
+
+/** The keys of an object, and none of any other value. A member that is undefined is not there. */
+function keysOf(value: JsonValue): readonly string[] {
+  return isJsonObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : noKeys;
 }
 
 interface WordsLayout {
@@ -64,12 +66,6 @@ class Writer {
     this.#width = wrap ? bestWidth : Number.POSITIVE_INFINITY;
   }
 
-  /** A member that is undefined is not there. */
-  #keys(object: JsonObject): string[] {
-    const keys = Object.keys(object).filter((key) => object[key] !== undefined);
-    return this.#sortsKeys ? keys.sort(compareNaturally) : keys;
-  }
-
   text(): string {
     this.#endPart();
     return `${this.#parts.join("")}\n`;
@@ -89,10 +85,11 @@ class Writer {
   /** Writes a value where the writer is; its next lines begin at an indentation, those of lists and objects a little further. */
   *value(value: JsonValue, indent: number, further = 0): Work<void> {
     if (this.#isPartFull) yield this.#endPart();
+    const keys = keysOf(value);
     if (isJsonArray(value) && value.length > 0) {
       yield* this.#list(value, indent + further);
-    } else if (isJsonObject(value) && hasMembers(value)) {
-      yield* this.#object(value, indent + further);
+    } else if (keys.length > 0) {
+      yield* this.#object(value as JsonObject, keys, indent + further);
     } else if (typeof value === "string") {
       yield* this.#string(value, indent, true);
     } else {
@@ -100,9 +97,9 @@ class Writer {
     }
   }
 
-  *#object(object: JsonObject, indent: number): Work<void> {
-    const keys = this.#keys(object);
-    for (const [index, key] of keys.entries()) {
+  *#object(object: JsonObject, keys: readonly string[], indent: number): Work<void> {
+    const ordered = this.#sortsKeys ? yield* sorting(keys, compareNaturally) : keys;
+    for (const [index, key] of ordered.entries()) {
       if (index > 0) this.#line(indent);
       yield* this.#key(key, indent);
       yield* this.#member(object[key] as JsonValue, indent);
@@ -120,10 +117,16 @@ class Writer {
 
   *#member(value: JsonValue, indent: number): Work<void> {
     // Lists of members are not indented.
+    const keys = keysOf(value);
+    if (keys.length > 0) {
+      this.#line(indent + 2);
+      if (this.#isPartFull) yield this.#endPart();
+      yield* this.#object(value as JsonObject, keys, indent + 2);
+      return;
+    }
     if (isJsonArray(value) && value.length > 0) this.#line(indent);
-    else if (isJsonObject(value) && hasMembers(value)) this.#line(indent + 2);
     else this.#write(" ");
-    yield* this.value(value, indent, isJsonObject(value) ? 2 : 0);
+    yield* this.value(value, indent);
   }
 
   *#list(items: readonly JsonValue[], indent: number): Work<void> {
@@ -256,7 +259,7 @@ function compareNumbers(a: string, b: string, from: number): number {
   return m.length - n.length || (m < n ? -1 : 1);
 }
 
-const significant = (digits: string): string => digits.replace(/^0+/, "");
+const significant = (digits: string): string => (digits.startsWith("0") ? digits.replace(/^0+/, "") : digits);
 
 function digitsAt(text: string, from: number): string {
   let end = from;
