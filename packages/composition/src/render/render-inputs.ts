@@ -15,7 +15,7 @@ import {
   textAt,
   withMember,
 } from "@purlin/kube-objects/object";
-import { applyDefaults } from "@purlin/kube-objects/structural";
+import { applyDefaults, mostDefaultValues } from "@purlin/kube-objects/structural";
 import { referencesTo } from "../composite/apply/apply-composed.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import {
@@ -211,7 +211,13 @@ export function storedDefinition(definition: KubeObject | undefined): KubeObject
 function withSchemaDefaults(xr: KubeObject, definition: KubeObject): KubeObject {
   const schema = versionSchemaOf(definition, xr.apiVersion);
   const spec = isJsonObject(xr["spec"]) ? xr["spec"] : {};
-  return applyDefaults({ ...xr, spec }, schema) as KubeObject;
+  const filled = applyDefaults({ ...xr, spec }, schema);
+  if (filled === undefined) {
+    throw new RenderError(`the defaults of its definition add more than ${mostDefaultValues} values`, "xr", {
+      field: ["spec"],
+    });
+  }
+  return filled as KubeObject;
 }
 
 function versionSchemaOf(definition: KubeObject, apiVersion: string): JsonObject {

@@ -2,10 +2,16 @@
 
 import { finish, type Work } from "@purlin/base";
 import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
-import { fieldErrorText } from "@purlin/kube-objects/errors";
+import { fieldErrorText, requestEntityTooLarge } from "@purlin/kube-objects/errors";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { jsonPath } from "@purlin/kube-objects/json-path";
-import { applyDefaults, coercingEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
+import {
+  applyDefaults,
+  coercingEmbedded,
+  dropForbiddenNulls,
+  mostDefaultValues,
+  prune,
+} from "@purlin/kube-objects/structural";
 import { toTypedMetadata } from "@purlin/kube-objects/typed";
 import type {
   DecodedObject,
@@ -62,7 +68,7 @@ function customDecoder({ schema }: CustomVersion): ObjectDecoder {
     decode: (value) => finish(decodeCustom(value, schema)),
     decoding: (value) => decodeCustom(value, schema),
     // The merge has checked its fields; null members stay, as in the reference.
-    decodeApplied: (object) => applyDefaults(withTypedMetadata(object), schema),
+    decodeApplied: (object) => filled(withTypedMetadata(object), schema),
   };
 }
 
@@ -70,7 +76,11 @@ function customValidator(version: CustomVersion): ObjectValidator {
   // Warnings and errors of one object are read one after the other, and validation is expensive.
   const validated = new WeakMap<JsonObject, CustomFindings>();
   const validating = function* (change: ObjectChange): Work<CustomFindings> {
-    const findings = validated.get(change.object) ?? (yield* validateCustom(change, version));
+    const known = validated.get(change.object);
+    if (known !== undefined) return known;
+    requireFewDefaults(change, version.schema);
+    yield;
+    const findings = yield* validateCustom(change, version);
     validated.set(change.object, findings);
     return findings;
   };
@@ -134,9 +144,23 @@ function* decodeCustom(value: JsonObject, schema: JsonObject): Work<DecodedObjec
   const coerced = yield* coercingEmbedded(dropped, schema);
   yield;
   return {
-    object: applyDefaults(coerced.object, schema),
+    object: filled(coerced.object, schema),
     unknownFields: [...[...unknownMetadata].sort(compareUtf8), ...unknown, ...coerced.unknown],
   };
+}
+
+/** The object with defaults; without any when there are too many, which is valid only for one that was stored so: see below. */
+function filled(object: JsonObject, schema: JsonObject): JsonObject {
+  return applyDefaults(object, schema) ?? object;
+}
+
+/** An object that was stored before its schema had too many defaults stays readable and writable: its finalizers must be removable. */
+function requireFewDefaults({ object, old }: ObjectChange, schema: JsonObject): void {
+  if (applyDefaults(object, schema) !== undefined) return;
+  if (old !== undefined && applyDefaults(old, schema) === undefined) return;
+  throw requestEntityTooLarge(
+    `the defaults of its schema add more than ${mostDefaultValues} values: split the object into several smaller ones`,
+  );
 }
 
 function withTypedMetadata(object: JsonObject): JsonObject {
@@ -199,7 +223,9 @@ function* shownAs(stored: JsonObject, { group, versions }: CustomKind, shown: Cu
 }
 
 function* readStored(stored: JsonObject, schema: JsonObject): Work<JsonObject> {
-  return applyDefaults(yield* cleaned(stored, schema), schema);
+  const read = yield* cleaned(stored, schema);
+  // It was stored before the schema had these defaults, and must stay readable.
+  return applyDefaults(read, schema) ?? read;
 }
 
 function* cleaned(object: JsonObject, schema: JsonObject): Work<JsonObject> {

@@ -82,12 +82,18 @@ class Pruner {
   }
 }
 
+/** Most values that defaults add to an object: a list of a few kilobytes could ask for gigabytes of them. */
+export const mostDefaultValues = 100_000;
+
 /**
  * Fills in the defaults of a structural schema: where a member is absent, or null and not nullable, and its parent is
- * there. The object is not changed; when nothing is missing it comes back itself.
+ * there. The object is not changed; when nothing is missing it comes back itself. Undefined when defaults would add more
+ * than {@link mostDefaultValues}.
  */
-export function applyDefaults(object: JsonObject, schema: JsonObject): JsonObject {
-  return withDefaults(object, structuralNode(schema)) as JsonObject;
+export function applyDefaults(object: JsonObject, schema: JsonObject): JsonObject | undefined {
+  const defaulter = new Defaulter();
+  const filled = defaulter.filled(object, structuralNode(schema)) as JsonObject;
+  return defaulter.isExhausted ? undefined : filled;
 }
 
 /** Drops members that are null although their schema is not nullable and has no default to put there. */
@@ -95,31 +101,43 @@ export function dropForbiddenNulls(object: JsonObject, schema: JsonObject): Json
   return withoutNulls(object, structuralNode(schema)) as JsonObject;
 }
 
-function withDefaults(value: JsonValue, node: StructuralNode | undefined): JsonValue {
-  if (node === undefined) return value;
-  if (isJsonArray(value)) return mapItems(value, (item) => withDefaults(orDefault(item, node.items), node.items));
-  if (!isJsonObject(value)) return value;
-  return mapMembers(withMissing(value, node), (member, key) => {
-    const property = node.property(key);
-    if (property !== undefined) return withDefaults(member, property);
-    const additional = node.additional?.node;
-    return withDefaults(orDefault(member, additional), additional);
-  });
-}
+class Defaulter {
+  #left = mostDefaultValues;
 
-function withMissing(object: JsonObject, node: StructuralNode): JsonObject {
-  let copy: Record<string, JsonValue> | undefined;
-  for (const [name, value] of node.defaults) {
-    const present = Object.hasOwn(object, name) && !isForbiddenNull(object[name], node.property(name));
-    if (present) continue;
-    copy ??= copyOf(object);
-    setOwnValue(copy, name, value);
+  /** Whether defaults were left out. */
+  get isExhausted(): boolean {
+    return this.#left < 0;
   }
-  return copy ?? object;
-}
 
-function orDefault(value: JsonValue, node: StructuralNode | undefined): JsonValue {
-  return isForbiddenNull(value, node) ? (node?.defaultValue ?? null) : value;
+  filled(value: JsonValue, node: StructuralNode | undefined): JsonValue {
+    if (node === undefined || this.isExhausted) return value;
+    if (isJsonArray(value)) return mapItems(value, (item) => this.#filledOrDefault(item, node.items));
+    if (!isJsonObject(value)) return value;
+    return mapMembers(this.#withMissing(value, node), (member, key) => {
+      const property = node.property(key);
+      if (property !== undefined) return this.filled(member, property);
+      return this.#filledOrDefault(member, node.additional?.node);
+    });
+  }
+
+  #filledOrDefault(value: JsonValue, node: StructuralNode | undefined): JsonValue {
+    if (!isForbiddenNull(value, node)) return this.filled(value, node);
+    this.#left -= node?.defaultCount ?? 0;
+    return this.filled(node?.defaultValue ?? null, node);
+  }
+
+  #withMissing(object: JsonObject, node: StructuralNode): JsonObject {
+    let copy: Record<string, JsonValue> | undefined;
+    for (const [name, child] of node.defaults) {
+      const present = Object.hasOwn(object, name) && !isForbiddenNull(object[name], child);
+      if (present) continue;
+      this.#left -= child.defaultCount;
+      if (this.isExhausted) return object;
+      copy ??= copyOf(object);
+      setOwnValue(copy, name, child.defaultValue as JsonValue);
+    }
+    return copy ?? object;
+  }
 }
 
 function isForbiddenNull(value: JsonValue | undefined, node: StructuralNode | undefined): boolean {
@@ -142,7 +160,7 @@ export interface StructuralNode {
   /** The schema of a named member, or undefined. */
   property(name: string): StructuralNode | undefined;
   /** The declared members that have a default. */
-  readonly defaults: readonly (readonly [string, JsonValue])[];
+  readonly defaults: readonly (readonly [string, StructuralNode])[];
   /** Whether members of any name are declared, and their schema if they have one. */
   readonly additional: { readonly node: StructuralNode | undefined } | undefined;
   readonly items: StructuralNode | undefined;
@@ -150,21 +168,20 @@ export interface StructuralNode {
   readonly isEmbeddedResource: boolean;
   readonly isNullable: boolean;
   readonly defaultValue: JsonValue | undefined;
+  /** How many values the default consists of. */
+  readonly defaultCount: number;
 }
 
-const nodes = new WeakMap<JsonObject, StructuralNode>();
+/** Whole schemas only: a weak map with each node of them would make full garbage collections slow. */
+const roots = new WeakMap<JsonObject, StructuralNode>();
 
-/** The node of a schema object, made once. */
+/** The node of a whole schema, made once. */
 export function structuralNode(schema: JsonObject): StructuralNode {
-  const known = nodes.get(schema);
+  const known = roots.get(schema);
   if (known !== undefined) return known;
   const node = new LazyNode(schema);
-  nodes.set(schema, node);
+  roots.set(schema, node);
   return node;
-}
-
-function childNode(value: JsonValue | undefined): StructuralNode | undefined {
-  return isJsonObject(value) ? structuralNode(value) : undefined;
 }
 
 /** Looks into the schema when asked, so that a large schema costs only what an object touches. */
@@ -175,7 +192,9 @@ class LazyNode implements StructuralNode {
   readonly isEmbeddedResource: boolean;
   readonly isNullable: boolean;
   readonly defaultValue: JsonValue | undefined;
-  #defaults: readonly (readonly [string, JsonValue])[] | undefined;
+  #children: Map<JsonObject, StructuralNode> | undefined;
+  #defaults: readonly (readonly [string, StructuralNode])[] | undefined;
+  #defaultCount: number | undefined;
 
   constructor(schema: JsonObject) {
     this.#schema = schema;
@@ -188,25 +207,47 @@ class LazyNode implements StructuralNode {
   }
 
   property(name: string): StructuralNode | undefined {
-    return childNode(ownValue(this.#properties, name));
+    return this.#child(ownValue(this.#properties, name));
   }
 
-  get defaults(): readonly (readonly [string, JsonValue])[] {
+  get defaults(): readonly (readonly [string, StructuralNode])[] {
     this.#defaults ??= Object.keys(this.#properties).flatMap((name) => {
-      const value = this.property(name)?.defaultValue;
-      return value === undefined || value === null ? [] : [[name, value] as const];
+      const schema = ownValue(this.#properties, name);
+      if (!isJsonObject(schema) || ownValue(schema, "default") == null) return [];
+      const child = this.#child(schema);
+      return child === undefined ? [] : [[name, child] as const];
     });
     return this.#defaults;
+  }
+
+  get defaultCount(): number {
+    this.#defaultCount ??= this.defaultValue === undefined ? 0 : valuesIn(this.defaultValue);
+    return this.#defaultCount;
   }
 
   get additional(): { readonly node: StructuralNode | undefined } | undefined {
     const value = ownValue(this.#schema, "additionalProperties");
     // `false` declares that there are no further members: one that exists is invalid, not unknown.
     if (value === undefined || value === null) return undefined;
-    return { node: childNode(value) };
+    return { node: this.#child(value) };
   }
 
   get items(): StructuralNode | undefined {
-    return childNode(ownValue(this.#schema, "items"));
+    return this.#child(ownValue(this.#schema, "items"));
   }
+
+  #child(value: JsonValue | undefined): StructuralNode | undefined {
+    if (!isJsonObject(value)) return undefined;
+    this.#children ??= new Map();
+    const known = this.#children.get(value);
+    if (known !== undefined) return known;
+    const made = new LazyNode(value);
+    this.#children.set(value, made);
+    return made;
+  }
+}
+
+function valuesIn(value: JsonValue): number {
+  const inside = isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  return inside.reduce((sum: number, one) => sum + valuesIn(one as JsonValue), 1);
 }

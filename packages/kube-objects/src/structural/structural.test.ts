@@ -18,7 +18,7 @@ const answers = JSON.parse(
 ) as readonly Answer[];
 
 function stored(object: JsonObject, schema: JsonObject): JsonObject {
-  return applyDefaults(dropForbiddenNulls(prune(object, schema).object, schema), schema);
+  return applyDefaults(dropForbiddenNulls(prune(object, schema).object, schema), schema) ?? assert.fail();
 }
 
 test(`${answers.length} random objects are stored as the reference server stores them`, () => {
@@ -106,6 +106,18 @@ const defaulted: Record<string, { schema: JsonObject; object: JsonObject; result
     reason: "defaults that are zero count",
   },
 };
+test("default: at most 100,000 values are added", () => {
+  const item = object(
+    Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`f${i}`, { type: "string", default: "" }])),
+  );
+  const nested = object({ a: { type: "object", default: { b: [1, 2, 3] } } });
+  const lists = object({ list: { type: "array", items: item }, nested: { type: "array", items: nested } });
+  const added = (member: string, length: number) =>
+    applyDefaults({ [member]: Array.from({ length }, () => ({})) }, lists) !== undefined;
+  assert.deepEqual([added("list", 10_000), added("list", 10_001)], [true, false]);
+  assert.deepEqual([added("nested", 20_000), added("nested", 20_001)], [true, false], "each value of a default counts");
+});
+
 for (const [name, { schema, object: given, result, reason }] of Object.entries(defaulted)) {
   test(`default: ${name}`, () => assert.deepEqual(applyDefaults(given, schema), result, reason));
 }
