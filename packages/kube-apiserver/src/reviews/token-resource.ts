@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns, type Work } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { badRequest, conflict, invalid, invalidValue, notFound } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, isNumber, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
+import { TypedFormError, typing } from "@purlin/kube-objects/typed";
 import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/user.ts";
 import { metaOf } from "../objects/object-members.ts";
 import { objectKey } from "../registry/registry.ts";
@@ -41,7 +42,7 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
   const { request, store, target, type, now } = rest;
   const { mediaType, pretty } = negotiateForm(request);
   const body = await readRequestBody(request, { takesProtobuf: true });
-  const sent = typedRequest((body?.value ?? {}) as JsonObject);
+  const sent = await inTurns(typedRequest((body?.value ?? {}) as JsonObject));
   const account = store.get(objectKey(type, target.namespace, target.name))?.value;
   if (account === undefined) throw notFound(type, target.name);
   const asked = await admitUnstored(rest, sent, request.query.has("dryRun"));
@@ -82,9 +83,9 @@ function nodeOf(
   return { name, ...(uid !== undefined && { uid }) };
 }
 
-function typedRequest(value: JsonObject): JsonObject {
+function* typedRequest(value: JsonObject): Work<JsonObject> {
   try {
-    return toTypedForm({ ...value, apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" }).object;
+    return (yield* typing({ ...value, apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" })).object;
   } catch (error) {
     throw error instanceof TypedFormError
       ? badRequest(`TokenRequest in version "v1" cannot be handled as a TokenRequest: ${error.message}`)

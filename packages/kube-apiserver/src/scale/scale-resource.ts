@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { finish, inTurns } from "@purlin/base";
+import { type AwaitingWork, inTurns } from "@purlin/base";
 import { createFieldManager, type FieldManager } from "@purlin/kube-objects/apply";
 import {
   badRequest,
@@ -18,7 +18,7 @@ import { metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { applyUpdate, type UpdateAdmission, type UpdatePlan, updateAdmission } from "../rest/apply-update.ts";
-import { readBody, readObject } from "../rest/decode-object.ts";
+import { decodedObject, readBody, readObject } from "../rest/decode-object.ts";
 import { convertedEntry } from "../rest/object-codec.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { type ApplyPatch, readPatchRequest } from "../rest/patch-request.ts";
@@ -109,7 +109,11 @@ async function update(rest: RestRequest, paths: ScalePaths, form: ObjectForm): P
   const scaleRest = asScaleRequest(rest);
   const { sent, options } = await readScale(rest, scaleRest);
   const scale = atTarget(scaleRest, sent);
-  return write(rest, { paths, form, edit: () => scale, options, comparesUid: true, tracked: false });
+  // biome-ignore lint/correctness/useYield: nothing is left to do in parts
+  const edit = function* (): AwaitingWork<JsonObject> {
+    return scale;
+  };
+  return write(rest, { paths, form, edit, options, comparesUid: true, tracked: false });
 }
 
 /** What was sent as a Scale. Of custom kinds the reference does not know how to say what is wrong with it. */
@@ -133,17 +137,17 @@ async function patch(rest: RestRequest, paths: ScalePaths, form: ObjectForm): Pr
   const scaleRest = asScaleRequest(rest);
   const request = await readPatchRequest(rest.request, rest.type.custom ? undefined : scaleSchema, { byName: false });
   const { options } = request;
-  const edit = (scale: JsonObject): JsonObject =>
-    request.isApply
-      ? applyScale(rest, scale, request)
-      : requireUid(rest, finish(patched(scaleRest, scale, request)), scale);
+  const edit = function* (scale: JsonObject): AwaitingWork<JsonObject> {
+    if (request.isApply) return yield* applyScale(rest, scale, request);
+    return requireUid(rest, yield* patched(scaleRest, scale, request), scale);
+  };
   return write(rest, { paths, form, edit, options, comparesUid: false, tracked: request.isApply });
 }
 
 interface ScaleWrite extends Pick<UpdatePlan, "options" | "comparesUid" | "tracked"> {
   readonly paths: ScalePaths;
   readonly form: ObjectForm;
-  readonly edit: (scale: JsonObject) => JsonObject;
+  readonly edit: (scale: JsonObject) => AwaitingWork<JsonObject>;
 }
 
 /** Changes the Scale of an object, which is to change the object: its replicas, and who owns them. */
@@ -157,9 +161,11 @@ async function write(rest: RestRequest, { paths, form, edit, tracked, ...how }: 
     admission: admission && scaleAdmission(admission, paths),
     *edit(object) {
       const scale = toManagedScale(object, paths);
-      const next = edit(scale);
+      const next = yield* edit(scale);
       requireReplicas(rest, next, paths);
-      const owned = tracked ? next : scaleManager(rest).update(scale, next, how.options.manager).object;
+      yield;
+      const owned = tracked ? next : (yield* scaleManager(rest).updating(scale, next, how.options.manager)).object;
+      yield;
       const admitted = admission === undefined ? owned : yield* admission.mutating({ object: owned, old: scale });
       return withScale(object, admitted, paths);
     },
@@ -209,12 +215,12 @@ function scaleManager({ now }: Pick<RestRequest, "now">): FieldManager {
 }
 
 /** The Scale after a configuration was applied to it. */
-function applyScale(rest: RestRequest, scale: JsonObject, { config, options }: ApplyPatch): JsonObject {
+function* applyScale(rest: RestRequest, scale: JsonObject, { config, options }: ApplyPatch): AwaitingWork<JsonObject> {
   const { custom } = rest.type;
   if (custom && metaOf(scale).managedFields === undefined) {
     throw notConvertible("failed to create manager for existing fields: failed to convert live object", {});
   }
-  const next = scaleManager(rest).apply(scale, config, { manager: options.manager, force: options.force });
+  const next = yield* scaleManager(rest).applying(scale, config, { manager: options.manager, force: options.force });
   if (
     custom &&
     !jsonEqual(withMeta(next, { managedFields: undefined }), withMeta(scale, { managedFields: undefined }))
@@ -222,7 +228,9 @@ function applyScale(rest: RestRequest, scale: JsonObject, { config, options }: A
     throw notConvertible("failed to convert new object", config);
   }
   const scaleRest = asScaleRequest(rest);
-  return next === scale ? scale : atTarget(scaleRest, scaleRest.strategy.decoder.decode(next).object);
+  if (next === scale) return scale;
+  yield;
+  return atTarget(scaleRest, (yield* decodedObject(scaleRest.strategy, next)).object);
 }
 
 /** The reference tries to convert the Scale of a custom object as if it were the object: applying to it cannot change it. */

@@ -74,12 +74,25 @@ export function endingTemplateErrors(template: JsonObject, path: string): FieldE
 
 const replicas = ["spec", "replicas"];
 
+const selectorTexts = new WeakMap<JsonObject, string>();
+
+/** The text of a selector, made once: a request for a Scale asks for it several times, and a selector may be as long as a request. */
+export function selectorText(selector: JsonObject, format: (selector: JsonObject) => string): string {
+  const known = selectorTexts.get(selector);
+  if (known !== undefined) return known;
+  const text = format(selector);
+  selectorTexts.set(selector, text);
+  return text;
+}
+
 const controllerScale: ScalePaths = {
   replicas,
   read: (object) => ({
     wanted: numberAt(object, replicas),
     current: numberAt(object, ["status", "replicas"]),
-    selector: labelText(objectAt(object, ["spec", "selector"])).replace("<none>", ""),
+    selector: selectorText(objectAt(object, ["spec", "selector"]), (selector) =>
+      labelText(selector).replace("<none>", ""),
+    ),
   }),
   byVersion: new Map([["v1", replicas]]),
 };

@@ -35,7 +35,7 @@ import { changes, notAbove, notNegativeAt, onStatus } from "../checks/rule-check
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { claimSpec } from "../storage/volume-rules.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
-import { foreverErrors, lastingTemplateErrors, replicaStatus } from "./template.ts";
+import { foreverErrors, lastingTemplateErrors, replicaStatus, selectorText } from "./template.ts";
 
 /** Numbers of the spec that are not below zero. */
 function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] {
@@ -266,7 +266,9 @@ export const workloadScale: ScalePaths = {
   read: (object) => ({
     wanted: numberAt(object, replicas),
     current: numberAt(object, ["status", "replicas"]),
-    selector: formatLabelSelector(labelSelectorOf(objectAt(object, ["spec", "selector"]) as LabelSelectorObject)),
+    selector: selectorText(objectAt(object, ["spec", "selector"]), (selector) =>
+      formatLabelSelector(labelSelectorOf(selector as LabelSelectorObject)),
+    ),
   }),
   byVersion: new Map([["apps/v1", replicas]]),
 };

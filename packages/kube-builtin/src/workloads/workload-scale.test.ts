@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { testKind, testKinds } from "../../test/index.ts";
 
 test("workloads with replicas have a Scale, other kinds have none", () => {
@@ -28,3 +29,25 @@ test("the Scale of a Deployment shows desired and current replicas and the selec
   });
   assert.deepEqual([...paths.byVersion], [["apps/v1", ["spec", "replicas"]]]);
 });
+
+for (const [apiVersion, kind, selectorOf] of [
+  ["apps/v1", "Deployment", (labels: JsonObject) => ({ matchLabels: labels })],
+  ["v1", "ReplicationController", (labels: JsonObject) => labels],
+] as const) {
+  test(`the selector of a ${kind} becomes text once, however often its Scale is read`, () => {
+    const { read } = testKind(apiVersion, kind).rules?.scale ?? assert.fail("no Scale");
+    let looks = 0;
+    const labels = new Proxy({ b: "2", a: "1" } as JsonObject, {
+      ownKeys(target) {
+        looks += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const selector = selectorOf(labels);
+    assert.equal(read({ spec: { replicas: 1, selector } }).selector, "a=1,b=2");
+    const before = looks;
+    assert.equal(read({ spec: { replicas: 2, selector } }).selector, "a=1,b=2");
+    assert.equal(looks, before);
+    assert.equal(read({ spec: { selector: selectorOf({ c: "3" }) } }).selector, "c=3");
+  });
+}
