@@ -6,6 +6,7 @@ import { conflict, type Status, StatusError, serviceUnavailable } from "@purlin/
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze } from "@purlin/kube-objects/object";
 import { answerValue, podRequest, storeOf } from "../../test/test-server.ts";
+import type { Entry, Store } from "../store/store.ts";
 import { podResources } from "./pod-resources.ts";
 
 const podKey = "//pods/default/web";
@@ -30,6 +31,10 @@ interface Scene {
   readonly query?: string;
   /** Failures of the writes of the budget, in their order. */
   readonly failures?: readonly Error[];
+  /** Other writes of the Pod, each between a look at it and the deletion that rests on it. */
+  readonly meanwhile?: readonly JsonObject[];
+  /** Called when one of the listed budgets is read. */
+  readonly onBudget?: () => void;
 }
 
 interface Evicted {
@@ -40,8 +45,9 @@ interface Evicted {
   readonly sent: readonly JsonObject[];
 }
 
-async function evict({ objects, body, query = "", failures = [] }: Scene): Promise<Evicted> {
-  await using store = await storeOf(deepFreeze(objects ?? { [podKey]: pod(), [budgetKey]: budget() }));
+async function evict({ objects, body, query = "", failures = [], ...watched }: Scene): Promise<Evicted> {
+  await using stored = await storeOf(deepFreeze(objects ?? { [podKey]: pod(), [budgetKey]: budget() }));
+  const store = watching(stored, watched);
   const sent: JsonObject[] = [];
   const left = [...failures];
   const send = async (method: string, path: string, request: { readonly body: JsonObject }): Promise<void> => {
@@ -60,6 +66,36 @@ async function evict({ objects, body, query = "", failures = [] }: Scene): Promi
     if (!(error instanceof StatusError)) throw error;
     return { answer: error.status, isDeleted: isDeleted(), sent };
   }
+}
+
+/** A store whose Pod is written by others after it was read. */
+function watching(
+  store: Store<JsonObject>,
+  { meanwhile = [], onBudget = () => undefined }: Pick<Scene, "meanwhile" | "onBudget">,
+): Store<JsonObject> {
+  const left = [...meanwhile];
+  const get = (key: string): Entry<JsonObject> | undefined => {
+    const entry = store.get(key);
+    const value = key === podKey ? left.shift() : undefined;
+    if (value !== undefined) void store.write(key, () => ({ action: "put", value }));
+    return entry;
+  };
+  const list = (options: Parameters<typeof store.list>[0]): ReturnType<typeof store.list> => {
+    const page = store.list(options);
+    const reading = (entry: Entry<JsonObject>, name: string | symbol): unknown => {
+      if (name === "value") onBudget();
+      return Reflect.get(entry, name);
+    };
+    return { ...page, entries: page.entries.map((entry) => new Proxy(entry, { get: reading })) };
+  };
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === "get") return get;
+      if (name === "list") return list;
+      const member = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
 }
 
 const success = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
@@ -300,4 +336,67 @@ test("other failures of the budget are not retried", async () => {
   const unavailable = serviceUnavailable("no");
   const { answer, isDeleted, sent } = await evict({ failures: [unavailable] });
   assert.deepEqual([answer, isDeleted, sent.length], [unavailable.status, false, 1]);
+});
+
+const pending = pod({ phase: "Pending" }, { uid: "1" });
+const changedPod = (status: JsonObject, resourceVersion: string, uid = "1"): JsonObject =>
+  pod(status, { uid, resourceVersion });
+
+test("a Pod that begins to run while its eviction is decided counts for its budget", async () => {
+  const exhausted = { [podKey]: pending, [budgetKey]: budget(blocked) };
+  const refused = await evict({ objects: exhausted, meanwhile: [changedPod({}, "2")] });
+  assert.deepEqual([(refused.answer as Status).code, refused.isDeleted], [429, false]);
+  const allowed = await evict({
+    objects: { [podKey]: pending, [budgetKey]: budget() },
+    meanwhile: [changedPod({}, "2")],
+  });
+  assert.deepEqual([allowed.answer, allowed.isDeleted, allowed.sent.length], [success, true, 1]);
+});
+
+test("a Pod that becomes ready while its eviction is decided counts for its budget", async () => {
+  const objects = {
+    [podKey]: pod(notReady, { uid: "1" }),
+    [budgetKey]: budget({ ...blocked, currentHealthy: 2 }),
+  };
+  const { answer, isDeleted } = await evict({ objects, meanwhile: [changedPod({}, "2")] });
+  assert.deepEqual([(answer as Status).code, isDeleted], [429, false]);
+});
+
+test("a disruption that was taken is used although the Pod has changed, and not for another Pod of its name", async () => {
+  const objects = { [podKey]: pod({}, { uid: "1" }), [budgetKey]: budget() };
+  const same = await evict({ objects, meanwhile: [changedPod({ podIP: "10.0.0.1" }, "2")] });
+  assert.deepEqual([same.isDeleted, same.sent.length], [true, 1]);
+  const replaced = await evict({ objects, meanwhile: [changedPod({}, "2", "2")] });
+  assert.deepEqual([replaced.isDeleted, replaced.sent.length], [true, 2]);
+});
+
+test("an eviction of a Pod that changes again and again ends with a conflict, and so does one with preconditions at once", async () => {
+  const objects = { [podKey]: pending, [budgetKey]: budget() };
+  const changes = Array.from({ length: 10 }, (_, i) => changedPod({ phase: "Pending" }, `${i + 2}`));
+  const refused = await evict({ objects, meanwhile: changes });
+  assert.deepEqual([(refused.answer as Status).code, refused.isDeleted], [409, false]);
+  const body = { metadata: { name: "web" }, deleteOptions: { preconditions: { resourceVersion: "1" } } };
+  const exact = await evict({ objects, body, meanwhile: changes.slice(0, 1) });
+  assert.deepEqual([(exact.answer as Status).code, exact.isDeleted], [409, false]);
+});
+
+test("other work runs between the budgets that are compared with a Pod", async () => {
+  const other = budget({}, { selector: { matchLabels: { app: "other" } } });
+  const others = Array.from({ length: 4 }, (_, i) => [`/policy/poddisruptionbudgets/default/other${i}`, other]);
+  const objects = { [podKey]: pod(), [budgetKey]: budget(), ...Object.fromEntries(others) };
+  let turn = 0;
+  const turns = new Set<number>();
+  const next = (): void => {
+    turn += 1;
+  };
+  // As long as a turn may take.
+  const onBudget = (): void => {
+    const until = performance.now() + 15;
+    while (performance.now() < until);
+    turns.add(turn);
+    setImmediate(next);
+  };
+  const { isDeleted } = await evict({ objects, onBudget });
+  assert.equal(isDeleted, true);
+  assert.ok(turns.size >= 3, `5 budgets in ${turns.size} turns`);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inTurns } from "@purlin/base";
+import { inTurns, type Work } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   badRequest,
@@ -8,6 +8,7 @@ import {
   invalid,
   invalidValue,
   isConflict,
+  modifiedText,
   notFound,
   requiredValue,
   StatusError,
@@ -17,7 +18,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
+import { type LabelSelectorObject, matchesLabels, readingLabelSelector } from "@purlin/kube-objects/selector";
 import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
@@ -29,7 +30,7 @@ import { negotiateForm } from "../rest/object-response.ts";
 import type { DecodedBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
-import { deleteOptionsOf, writeOptions } from "../rest/write-options.ts";
+import { type DeleteOptions, deleteOptionsOf, writeOptions } from "../rest/write-options.ts";
 import type { Store } from "../store/store.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
 
@@ -207,7 +208,7 @@ function evictionResource(client: Sender): SpecialResource {
 }
 
 async function evict(rest: RestRequest, client: Sender): Promise<CompleteResponse> {
-  const { request, store, target, type } = rest;
+  const { request, target } = rest;
   const { mediaType, pretty } = negotiateForm(request);
   const sent = await readSent(rest, { group: "policy", version: "v1", kind: "Eviction" });
   const { name = "" } = metaOf(sent.object);
@@ -216,14 +217,42 @@ async function evict(rest: RestRequest, client: Sender): Promise<CompleteRespons
   requireReadable(given, name);
   const dryRun = sent.dryRun || textsAt(given, ["dryRun"]).length > 0;
   await admitUnstored(rest, sent.object, dryRun);
-  const pod = store.get(objectKey(type, target.namespace, name))?.value;
-  if (pod === undefined) throw notFound(type, name);
-  const options = deleteOptionsOf(given);
-  if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
-  // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the evicting one.
-  await deleteEvicted(rest, { ...options, dryRun });
+  await evictJudged(rest, client, { given, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
+}
+
+/** How often an eviction begins again because the Pod has changed after it was judged. */
+const evictionAttempts = 10;
+
+interface Eviction {
+  /** The options of the deletion, as they were sent. */
+  readonly given: JsonObject;
+  readonly dryRun: boolean;
+}
+
+/** Judges the Pod as it is stored, and deletes it only while it is what was judged: one that has become ready counts for its budget. */
+async function evictJudged(rest: RestRequest, client: Sender, { given, dryRun }: Eviction): Promise<void> {
+  const { store, target, type } = rest;
+  let options: DeleteOptions | undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    const pod = store.get(objectKey(type, target.namespace, target.name))?.value;
+    if (pod === undefined) throw notFound(type, target.name);
+    options ??= { ...(await deleteOptionsOf(given)), dryRun };
+    const isCounted = !ignoresBudget(pod) && (await takeFromBudget(rest, client, { pod, dryRun }));
+    let isStale = false;
+    const requireJudged = (current: JsonObject): void => {
+      const [now, judged] = [metaOf(current), metaOf(pod)];
+      isStale = now.uid !== judged.uid || (!isCounted && now.resourceVersion !== judged.resourceVersion);
+      if (isStale) throw conflict(type, target.name, modifiedText);
+    };
+    try {
+      // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the evicting one.
+      return await deleteEvicted(rest, options, requireJudged);
+    } catch (error) {
+      if (!isStale || attempt === evictionAttempts) throw error;
+    }
+  }
 }
 
 const unreadable = "ignoreStoreReadErrorWithClusterBreakingPotential";
@@ -247,38 +276,41 @@ interface Evicted {
   readonly dryRun: boolean;
 }
 
-async function takeFromBudget(rest: RestRequest, client: Sender, { pod, dryRun }: Evicted): Promise<void> {
+/** Whether the eviction counts for a budget, from which it is taken. Throws when the budget does not allow it. */
+async function takeFromBudget(rest: RestRequest, client: Sender, { pod, dryRun }: Evicted): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
-    const [budget, ...others] = budgetsOf(rest, pod);
-    if (budget === undefined) return;
+    const [budget, ...others] = await inTurns(findingBudgets(rest, pod));
+    if (budget === undefined) return false;
     if (others.length > 0) {
       const why = "which the eviction subresource does not support.";
       throw unclassifiedError(`This pod has more than one PodDisruptionBudget, ${why}`);
     }
-    if (isUnhealthyAndAllowed(pod, budget)) return;
+    if (isUnhealthyAndAllowed(pod, budget)) return false;
     const next = withDisruption(budget, metaOf(pod).name ?? "", timestamp(rest.now()));
-    if (dryRun) return;
+    if (dryRun) return true;
     const { namespace = "", name = "" } = metaOf(budget);
     try {
       await client.send("PUT", `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${name}/status`, {
         body: next,
       });
-      return;
+      return true;
     } catch (error) {
       if (!isConflict(error) || attempt === conflictRetries) throw error;
     }
   }
 }
 
-function budgetsOf({ store, target }: RestRequest, pod: JsonObject): JsonObject[] {
-  const { labels = {} } = metaOf(pod);
-  return store
-    .list({ prefix: `/policy/poddisruptionbudgets/${target.namespace}/` })
-    .entries.map(({ value }) => value)
-    .filter((budget) => {
-      const selector = memberAt(budget, ["spec", "selector"]);
-      return isJsonObject(selector) && matchesLabels(labelSelectorOf(selector as LabelSelectorObject), labels);
-    });
+/** The budgets of a Pod. Selectors and labels may be as long as a request, and there may be many of both. */
+function* findingBudgets({ store, target }: RestRequest, pod: JsonObject): Work<JsonObject[]> {
+  const { labels } = metaOf(pod);
+  const found: JsonObject[] = [];
+  for (const { value } of store.list({ prefix: `/policy/poddisruptionbudgets/${target.namespace}/` }).entries) {
+    const selector = memberAt(value, ["spec", "selector"]);
+    if (!isJsonObject(selector)) continue;
+    if (matchesLabels(yield* readingLabelSelector(selector as LabelSelectorObject), labels)) found.push(value);
+    yield;
+  }
+  return found;
 }
 
 function isReady(pod: JsonObject): boolean {

@@ -19,7 +19,7 @@ const refusal = {
   annotations: { "x.org/refused": "2" },
   because: ["/x.org/uses/1"],
 };
-const none = deleteOptionsOf({});
+const none = await deleteOptionsOf({});
 
 interface Guarded {
   readonly rest: RestRequest;

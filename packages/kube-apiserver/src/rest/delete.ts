@@ -35,9 +35,17 @@ export async function deleteObject(rest: RestRequest): Promise<CompleteResponse>
   return respond(rest, outcome, { options, form });
 }
 
-/** Deletes the object of a request that was admitted as something else, such as an eviction. */
-export async function deleteEvicted(rest: RestRequest, options: DeleteOptions): Promise<void> {
-  await deleteCurrent(rest, { key: objectKey(rest.type, rest.target.namespace, rest.target.name), options });
+/**
+ * Deletes the object of a request that was admitted as something else, such as an eviction. Throws what `requireJudged` throws when it is
+ * called with the object that is to be deleted, in the transaction that does it.
+ */
+export async function deleteEvicted(
+  rest: RestRequest,
+  options: DeleteOptions,
+  requireJudged: (object: JsonObject) => void,
+): Promise<void> {
+  const key = objectKey(rest.type, rest.target.namespace, rest.target.name);
+  await deleteCurrent(rest, { key, options, requireJudged });
 }
 
 /** The outcome of a deletion. */
@@ -65,18 +73,18 @@ async function deleteOne(
 /** Deletes an object as it is stored. */
 async function deleteCurrent(
   rest: RestRequest,
-  { key, name = rest.target.name, options }: Pick<Deletion, "key" | "options"> & { readonly name?: string },
+  { key, name = rest.target.name, options, requireJudged }: CurrentDeletion,
 ): Promise<DeleteOutcome> {
   const { store } = rest;
   if (options.dryRun) {
-    const judged = judge(rest, { name, current: store.get(key) }, options);
+    const judged = judge(rest, { name, current: store.get(key), requireJudged }, options);
     requireUnguarded(rest, judged.object, options);
     return judged;
   }
   const outcomes: DeleteOutcome[] = [];
   let refusal: ReturnType<typeof guardRefusal>;
   const { entry } = await store.write(key, (transaction) => {
-    const outcome = judge(rest, { name, current: transaction.current }, options);
+    const outcome = judge(rest, { name, current: transaction.current, requireJudged }, options);
     outcomes.push(outcome);
     refusal = guardRefusal(rest, outcome.object, options);
     return refusal === undefined ? decision(rest, outcome, transaction) : recordRefusal(rest, refusal, transaction);
@@ -91,6 +99,10 @@ interface Deletion {
   readonly name: string;
   readonly namespace: string;
   readonly options: DeleteOptions;
+}
+
+interface CurrentDeletion extends Pick<Deletion, "key" | "options">, Partial<Pick<Deletion, "name">> {
+  readonly requireJudged?: Judged["requireJudged"];
 }
 
 /** How often a deletion begins again because the object has changed while its admission waited. */
@@ -151,15 +163,19 @@ function decision(
   return { action: "put", value: storedForm(rest, object, revision), expiresAt: current?.expiresAt, frees: true };
 }
 
-function judge(
-  rest: RestRequest,
-  { name, current }: { readonly name: string; readonly current: Entry<JsonObject> | undefined },
-  options: DeleteOptions,
-): DeleteOutcome {
+interface Judged {
+  readonly name: string;
+  readonly current: Entry<JsonObject> | undefined;
+  /** Throws when the object is not the one for which the deletion was allowed. */
+  readonly requireJudged?: ((object: JsonObject) => void) | undefined;
+}
+
+function judge(rest: RestRequest, { name, current, requireJudged }: Judged, options: DeleteOptions): DeleteOutcome {
   const { strategy, type } = rest;
   if (current === undefined) throw notFound(type, name);
   const object = strategy.storage.toServed(current.value);
   requirePreconditions(rest, { name, object }, options);
+  requireJudged?.(object);
   strategy.validator.requireDeletable?.(object);
   const finalizers = finalizersFor(rest, options, object);
   if (finalizers.length === 0 && !strategy.storage.blocksDeletion?.(object)) return { removed: true, object };

@@ -232,7 +232,10 @@ test("kinds that orphan by default warn about it unless the request decides", as
   assert.deepEqual((await deletion({})).notes, []);
 });
 
-test("options within another object are read in the same way", () => {
-  assert.deepEqual(deleteOptionsOf({ propagationPolicy: "Background" }), { ...noOptions, propagation: "Background" });
-  assert.throws(() => deleteOptionsOf({ propagationPolicy: "X" }), /Unsupported value: "X"/);
+test("options within another object are read in the same way", async () => {
+  assert.deepEqual(await deleteOptionsOf({ propagationPolicy: "Background" }), {
+    ...noOptions,
+    propagation: "Background",
+  });
+  await assert.rejects(deleteOptionsOf({ propagationPolicy: "X" }), /Unsupported value: "X"/);
 });

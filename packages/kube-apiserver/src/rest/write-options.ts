@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns, type Work } from "@purlin/base";
 import { managerName } from "@purlin/kube-objects/apply";
 import { badRequest, type FieldError, invalid, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
 import {
@@ -16,10 +17,11 @@ import {
   validatePatchOptions,
   validateWriteOptions,
 } from "@purlin/kube-objects/patch";
-import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
+import { TypedFormError, typing } from "@purlin/kube-objects/typed";
 import { metaOf } from "../objects/object-members.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
+import { withType } from "./decode-object.ts";
 import { readBoolean, readInteger } from "./list-options.ts";
 import { type DecodedBody, readRequestBody, UndecodableBodyError } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
@@ -139,7 +141,7 @@ const policies = ["Foreground", "Background", "Orphan"];
 export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOptions> {
   const body = await readOptionsBody(rest);
   if (isJsonObject(body?.value)) rest.request.audit?.requestedWith({ ...body.value, ...auditedType });
-  const raw = body === undefined ? fromQuery(rest.request.query) : fromBody(body);
+  const raw = body === undefined ? fromQuery(rest.request.query) : await inTurns(fromBody(body));
   const { propagationPolicy, orphanDependents } = raw;
   if (rest.type.rules.orphansByDefault && propagationPolicy === undefined && orphanDependents === undefined) {
     rest.notes.push(preserved);
@@ -148,8 +150,8 @@ export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOption
 }
 
 /** The options in another object, such as an Eviction. Throws 422 for those that mean nothing. */
-export function deleteOptionsOf(value: JsonObject): DeleteOptions {
-  return checkedOptions(fromBody({ value, strictErrors: [] }));
+export async function deleteOptionsOf(value: JsonObject): Promise<DeleteOptions> {
+  return checkedOptions(await inTurns(fromBody({ value, strictErrors: [] })));
 }
 
 function checkedOptions(raw: RawDeleteOptions): DeleteOptions {
@@ -183,8 +185,8 @@ function fromQuery(query: URLSearchParams): RawDeleteOptions {
   };
 }
 
-function fromBody(body: DecodedBody): RawDeleteOptions {
-  const value = typedOptions(body);
+function* fromBody(body: DecodedBody): Work<RawDeleteOptions> {
+  const value = yield* typedOptions(body);
   const { dryRun, propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = value;
   const conditions: JsonObject = isJsonObject(preconditions) ? preconditions : {};
   return {
@@ -198,7 +200,7 @@ function fromBody(body: DecodedBody): RawDeleteOptions {
 }
 
 /** Options may come under any version, or none; their fields must be what they should. */
-function typedOptions({ value: sent, fractions }: DecodedBody): JsonObject {
+function* typedOptions({ value: sent, fractions, raw }: DecodedBody): Work<JsonObject> {
   const value = sent ?? {};
   if (!isJsonObject(value)) {
     throw badRequest(
@@ -213,7 +215,8 @@ function typedOptions({ value: sent, fractions }: DecodedBody): JsonObject {
     );
   }
   try {
-    return toTypedForm({ ...value, apiVersion: "v1", kind: "DeleteOptions" }, fractions).object;
+    const typed = withType(value, { apiVersion: "v1", kind: "DeleteOptions" }, raw !== undefined);
+    return (yield* typing(typed, fractions)).object;
   } catch (error) {
     throw error instanceof TypedFormError ? badRequest(error.message, error) : error;
   }
