@@ -16,7 +16,7 @@ export { warningHeaders } from "../src/http/write-complete.ts";
 export { serverKinds } from "../src/kinds/server-kinds.ts";
 export { objectCodec } from "../src/rest/object-codec.ts";
 export { openStore } from "../src/store/open-store.ts";
-export { plainPrinter, toTable } from "../src/table/table.ts";
+export { makingRow, plainPrinter } from "../src/table/table.ts";
 export { serverDirectory, tempDirectory } from "./store/temp-store.ts";
 
 /** A store in memory that holds these objects under these keys, written in this order. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { after, test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { send, type Target } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
@@ -56,6 +57,47 @@ for (const [name, { accept, query = "" }] of Object.entries(forms)) {
     });
   }
 }
+
+const named = { items: Array.from({ length: 45_000 }, (_, i) => ({ name: `n${i}` })) };
+const free = { free: Object.fromEntries(Array.from({ length: 45_000 }, (_, i) => [`k${i}`, {}])) };
+/** Columns of custom kinds, and an object for them. */
+const manyColumns: Record<string, { readonly count: number; readonly path: string; readonly spec: JsonObject }> = {
+  Items: { count: 400, path: ".spec.items[*].name", spec: named },
+  Indexed: { count: 60, path: ".spec.items[*].name[0]", spec: named },
+  Descending: { count: 60, path: ".spec..a", spec: free },
+  Filtered: { count: 60, path: '.spec.items[?(@.name=="x")].name', spec: named },
+  Repeated: { count: 20, path: ".spec.items[?($.spec..name=='x')].name", spec: named },
+  Whole: { count: 60, path: ".spec", spec: named },
+  Text: { count: 400, path: ".spec.text", spec: { text: "a".repeat(2_500_000) } },
+};
+for (const [kind, { count, path, spec }] of Object.entries(manyColumns)) {
+  test(`${count} columns of ${path}`, async () => {
+    const fields = { items, text: { type: "string" }, free: { "x-kubernetes-preserve-unknown-fields": true } };
+    const declared = Array.from({ length: count }, (_, i) => ({ name: `c${i}`, type: "string", jsonPath: path }));
+    await define(server.target, kind, definition(kind, fields, { additionalPrinterColumns: declared }));
+    const created = await sendJson(server.target, ["POST", objectsOf(kind)], objectNamed(kind, "one", spec));
+    assert.equal(created.code, 201, created.text.slice(0, 300));
+    for (const query of ["/one", "", "?includeObject=Object", "?watch=true&timeoutSeconds=3"]) {
+      const request = { method: "GET", path: `${objectsOf(kind)}${query}`, headers: { accept: table } };
+      const { code, text } = await server.during(`${kind} ${query}`, () => send(server.target, request));
+      assert.equal(code, 200);
+      assert.ok(text.length < 10_000_000, `${text.length} characters`);
+    }
+  });
+}
+
+test("lists of 30 large objects", async () => {
+  const whole = { additionalPrinterColumns: [{ name: "A", type: "string", jsonPath: ".spec" }] };
+  await define(server.target, "Large", definition("Large", { items }, whole));
+  for (let i = 0; i < 30; i++) {
+    await sendJson(server.target, ["POST", objectsOf("Large")], objectNamed("Large", `o${i}`, named));
+  }
+  for (const name of ["indented JSON", "a Table", "a Table with objects"]) {
+    const { accept = "", query = "" } = forms[name] ?? {};
+    const request = { method: "GET", path: `${objectsOf("Large")}${query}`, headers: { accept } };
+    assert.equal((await server.during(`large ${name}`, () => send(server.target, request))).code, 200);
+  }
+});
 
 /** Near the 3 MiB that a body may have. */
 const longTexts: Record<string, string> = {

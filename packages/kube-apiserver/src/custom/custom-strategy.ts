@@ -205,7 +205,9 @@ function statusMetadata(object: JsonObject, old: JsonObject): JsonValue {
 
 function selectableValue(object: JsonObject, field: string, selectable: readonly string[]): string | undefined {
   if (!selectable.includes(`.${field}`)) return undefined;
-  const [value] = jsonPath(`.${field}`)?.(object) ?? [];
+  const find = jsonPath(`.${field}`);
+  // The field is one of the schema, so the path has only names.
+  const [value] = find === undefined ? [] : finish(find(object, 1));
   return value === undefined || value === null ? "" : String(value);
 }
 

@@ -17,7 +17,7 @@ import {
 } from "../request/api-request.ts";
 import { createNegotiation, type Negotiated, wantsPretty } from "../request/negotiate.ts";
 import type { Entry } from "../store/store.ts";
-import { type IncludeObject, toPartialMetadata, toRow, toTable } from "../table/table.ts";
+import { emptyTable, type IncludeObject, makingRow, makingTable, toPartialMetadata } from "../table/table.ts";
 import { inStoredOrder, isLargeEntry, servedBytes, typeHead } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -108,18 +108,20 @@ export function objectResponse(rest: RestRequest, object: JsonObject, form: Obje
 }
 
 export function objectPayload(rest: RestRequest, object: JsonObject, form: ObjectForm): Payload {
-  return documentPayload(shaped(rest, object, form), { mediaType: form.mediaType, pretty: form.pretty });
+  const document = { mediaType: form.mediaType, pretty: form.pretty };
+  switch (form.shape) {
+    case "whole":
+      // Objects of dry runs were never written, and so are in no order yet.
+      return documentPayload(inStoredOrder(object, rest.type), document);
+    case "metadata":
+      requireOne(rest, form);
+      return documentPayload(inShapeVersion(toPartialMetadata(object), form), document);
+    case "table":
+      return madePayload(() => tableOf(rest, object, form), document);
+  }
 }
 
-function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonObject {
-  if (form.shape === "whole") {
-    // Objects of dry runs were never written, and so are in no order yet.
-    return inStoredOrder(object, rest.type);
-  }
-  if (form.shape === "metadata") {
-    requireOne(rest, form);
-    return inShapeVersion(toPartialMetadata(object), form);
-  }
+function* tableOf(rest: RestRequest, object: JsonObject, form: ObjectForm): Work<JsonObject> {
   const { resourceVersion = "" } = metaOf(object);
   const options = {
     metadata: { resourceVersion },
@@ -127,7 +129,7 @@ function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonOb
     now: rest.now().getTime(),
     withColumns: true,
   };
-  return inShapeVersion(toTable(rest.strategy.view.printer, [object], options), form);
+  return inShapeVersion(yield* makingTable(rest.strategy.view.printer, object, options), form);
 }
 
 /** Tables and partial metadata look the same in both of their versions, and so do the rows of a table. */
@@ -187,30 +189,24 @@ function* shapedList(rest: RestRequest, { entries, metadata }: ListContent, form
   const listMeta = metadataValue(rest, metadata, form.shape);
   const { printer } = rest.strategy.view;
   const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
-  const table = form.shape === "table" ? toTable(printer, [], options) : {};
-  const rows: JsonObject[] = [];
-  const objects: JsonObject[] = [];
+  const items: JsonObject[] = [];
   for (const [index, entry] of entries.entries()) {
     const object = rest.strategy.storage.toServed(entry.value);
-    if (form.shape === "table") {
-      rows.push(toRow(printer, object, options));
-    } else {
-      objects.push(object);
-    }
+    if (form.shape === "table") items.push(yield* makingRow(printer, object, options));
+    else if (form.shape === "metadata") items.push(inShapeVersion(toPartialMetadata(object), form));
+    else items.push(rest.type.custom ? object : withoutType(object));
     if (endsPart(index, entry)) yield;
   }
   switch (form.shape) {
     case "table":
-      return inShapeVersion({ ...table, rows }, form);
-    case "metadata": {
-      const items = objects.map((object) => inShapeVersion(toPartialMetadata(object), form));
+      return inShapeVersion({ ...emptyTable(printer, options), rows: items }, form);
+    case "metadata":
       return inShapeVersion(
         { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata: listMeta, items },
         form,
       );
-    }
     case "whole":
-      return listValue(rest, rest.type.custom ? objects : objects.map(withoutType), metadata);
+      return listValue(rest, items, metadata);
   }
 }
 

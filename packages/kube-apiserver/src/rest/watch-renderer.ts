@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish, type Work } from "@purlin/base";
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 
 import { metaOf, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf } from "../registry/registry.ts";
 import type { StreamEvent } from "../request/api-request.ts";
 import type { Change, Entry } from "../store/store.ts";
-import { toPartialMetadata, toTable } from "../table/table.ts";
+import { makingTable, toPartialMetadata } from "../table/table.ts";
 import { isSelected, type Selection } from "./list-options.ts";
 import { convertedChanges, convertedEntries, inStoredOrder, servedBytes } from "./object-codec.ts";
 import { inShapeVersion, type ObjectForm } from "./object-response.ts";
@@ -40,6 +41,25 @@ export function objectEvent(type: EventType, object: JsonObject): StreamEvent {
   );
 }
 
+/** An event around an object that has to be made first, which may take long. */
+function madeEvent(type: EventType, making: () => Work<JsonObject>): StreamEvent {
+  let made: { readonly object: JsonObject; readonly parts: readonly Uint8Array[] } | undefined;
+  const preparing = function* (): Work<NonNullable<typeof made>> {
+    if (made !== undefined) return made;
+    const object = yield* making();
+    yield;
+    made = { object, parts: objectEvent(type, object).parts() };
+    return made;
+  };
+  return {
+    *preparing() {
+      yield* preparing();
+    },
+    parts: () => finish(preparing()).parts,
+    value: () => ({ type, object: finish(preparing()).object }),
+  };
+}
+
 /** The annotation of the bookmark that ends the events about what was there when a watch began. */
 const initialEventsEnd = "k8s.io/initial-events-end";
 
@@ -60,6 +80,11 @@ export class WatchRenderer {
   /** Whether objects have to be converted by a webhook before they are rendered. */
   get converts(): boolean {
     return this.#rest.strategy.storage.conversion !== undefined;
+  }
+
+  /** Whether events have to be prepared before they are sent. */
+  get prepares(): boolean {
+    return this.#form.shape === "table";
   }
 
   /** The changes with objects that can be rendered. */
@@ -131,11 +156,11 @@ export class WatchRenderer {
       case "metadata":
         return objectEvent(type, inShapeVersion(toPartialMetadata(object), this.#form));
       case "table":
-        return objectEvent(type, inShapeVersion(this.#table(type, object), this.#form));
+        return this.#tableEvent(type, object);
     }
   }
 
-  #table(type: EventType, object: JsonObject): JsonObject {
+  #tableEvent(type: EventType, object: JsonObject): StreamEvent {
     const { strategy, now } = this.#rest;
     const { resourceVersion = "" } = metaOf(object);
     const options = {
@@ -146,7 +171,10 @@ export class WatchRenderer {
       withColumns: this.#withColumns,
     };
     this.#withColumns = false;
-    return toTable(strategy.view.printer, [object], options);
+    const form = this.#form;
+    return madeEvent(type, function* () {
+      return inShapeVersion(yield* makingTable(strategy.view.printer, object, options), form);
+    });
   }
 }
 

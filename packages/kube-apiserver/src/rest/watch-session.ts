@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Turns } from "@purlin/base";
+import { inTurns, Turns, type Work } from "@purlin/base";
 import { expired, isStatusError, type StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { EventStream, StreamEvent } from "../request/api-request.ts";
@@ -29,6 +29,8 @@ const bookmarkEveryMs = 60_000;
 const lastBookmarkMs = 2000;
 const longestTimerMs = 2_147_483_647;
 const portionSize = 200;
+/** Prepared events with more bytes than this are sent before the next ones are prepared. */
+const portionBytes = 1024 * 1024;
 
 /** One watch of one client: first what is there, then what changes, until it times out or is ended. */
 export class WatchSession implements EventStream {
@@ -39,8 +41,11 @@ export class WatchSession implements EventStream {
   readonly #timers: NodeJS.Timeout[] = [];
   #initial: InitialState | undefined;
   #seen = 0;
-  /** Waits for the next turn of the event loop, with initial objects left. */
-  #isResting = false;
+  /** How many things it waits for before it sends more: a turn of the event loop, a conversion, events that are being prepared. */
+  #rests = 0;
+  /** Events that are to be prepared. */
+  #unprepared: readonly StreamEvent[] = [];
+  #prepared: StreamEvent[] = [];
   /** Changes whose objects were converted, not sent yet. */
   #converted: readonly Change<JsonObject>[] = [];
   /** Why objects could not be converted. */
@@ -81,6 +86,8 @@ export class WatchSession implements EventStream {
     this.#isEnded = true;
     this.#initial = undefined;
     this.#converted = [];
+    this.#unprepared = [];
+    this.#prepared = [];
     this.#watch.close();
     for (const timer of this.#timers) clearTimeout(timer);
     this.#onClose(this);
@@ -93,10 +100,10 @@ export class WatchSession implements EventStream {
   }
 
   #next(): readonly StreamEvent[] | undefined {
-    if (this.#isResting) return [];
+    if (this.#rests > 0) return [];
     if (this.#problem !== undefined) throw this.#problem;
-    const events = this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
-    if (events.length > 0 || this.#isResting) return events;
+    const events = this.#options.renderer.prepares ? this.#takePrepared() : this.#takeEvents();
+    if (events.length > 0 || this.#rests > 0) return events;
     // Nothing is left to take, so everything up to the newest revision has been sent.
     if (this.#isBookmarkDue) {
       this.#isBookmarkDue = false;
@@ -109,28 +116,53 @@ export class WatchSession implements EventStream {
     return [];
   }
 
+  #takeEvents(): readonly StreamEvent[] {
+    return this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
+  }
+
+  /** Events that were prepared; when there are none, the next ones are being prepared. */
+  #takePrepared(): readonly StreamEvent[] {
+    const events = this.#prepared;
+    this.#prepared = [];
+    if (events.length > 0) return events;
+    if (this.#unprepared.length === 0) this.#unprepared = this.#takeEvents();
+    if (this.#unprepared.length > 0) this.#restUntil(inTurns(this.#preparing()));
+    return [];
+  }
+
+  *#preparing(): Work<void> {
+    let bytes = 0;
+    for (const [index, event] of this.#unprepared.entries()) {
+      yield* event.preparing?.() ?? [];
+      // The watch may have been closed.
+      if (this.#isEnded) return;
+      this.#prepared.push(event);
+      bytes += event.parts().reduce((sum, part) => sum + part.length, 0);
+      if (bytes > portionBytes || index === this.#unprepared.length - 1) {
+        this.#unprepared = this.#unprepared.slice(index + 1);
+        return;
+      }
+    }
+  }
+
   #takeInitial({ entries, revision, announcesEnd }: InitialState): StreamEvent[] {
     const { renderer } = this.#options;
     const events: StreamEvent[] = [];
     const turns = new Turns();
-    while (this.#seen < entries.length && events.length < portionSize && !this.#isResting) {
+    while (this.#seen < entries.length && events.length < portionSize && this.#rests === 0) {
       const entry = entries[this.#seen] as Entry<JsonObject>;
       this.#seen += 1;
       if (renderer.selects(entry)) events.push(renderer.added(entry));
       if (turns.isOver) this.#rest(turns);
     }
-    if (this.#seen < entries.length || this.#isResting) return events;
+    if (this.#seen < entries.length || this.#rests > 0) return events;
     this.#initial = undefined;
     if (announcesEnd) events.push(renderer.bookmark(revision, true));
     return events.length > 0 ? events : this.#takeChanges();
   }
 
   #rest(turns: Turns): void {
-    this.#isResting = true;
-    void turns.next().then(() => {
-      this.#isResting = false;
-      if (!this.#isEnded) this.#onReady();
-    });
+    this.#restUntil(turns.next());
   }
 
   /** Changes the client is to see; those it is not to see are passed over. */
@@ -166,15 +198,15 @@ export class WatchSession implements EventStream {
     );
   }
 
-  /** Sends nothing until a conversion is done. A failed conversion ends the stream with its error. */
-  #restUntil(converting: Promise<void>): void {
-    this.#isResting = true;
-    void converting
+  /** Sends nothing until something is done, such as a conversion. A failure ends the stream with its error. */
+  #restUntil(done: Promise<void>): void {
+    this.#rests += 1;
+    void done
       .catch((error: unknown) => {
         this.#problem = error;
       })
       .then(() => {
-        this.#isResting = false;
+        this.#rests -= 1;
         if (!this.#isEnded) this.#onReady();
       });
   }

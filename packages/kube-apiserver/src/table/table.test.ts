@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { jsonPath } from "@purlin/kube-objects/json-path";
 import { ageOf, humanDuration } from "@purlin/kube-objects/object";
-import { customPrinter, toTable } from "./table.ts";
+import { customPrinter, makingTable } from "./table.ts";
 
 const durations: readonly (readonly [number, string])[] = [
   [-2, "<invalid>"],
@@ -70,7 +71,10 @@ const paths: Record<string, JsonValue[] | undefined> = {
   ".spec[?(@.a)]": [],
 };
 for (const [path, found] of Object.entries(paths)) {
-  test(`JSONPath ${path}`, () => assert.deepEqual(jsonPath(path)?.(object), found));
+  test(`JSONPath ${path}`, () => {
+    const finding = jsonPath(path)?.(object);
+    assert.deepEqual(finding && finish(finding), found);
+  });
 }
 
 const cell = (type: string, path: string): JsonValue =>
@@ -108,7 +112,9 @@ test("without columns of its own a custom kind shows its age", () => {
 
 test("a table carries as much of its objects as asked for", () => {
   const table = (include: "None" | "Metadata" | "Object", withColumns: boolean): JsonObject =>
-    toTable(customPrinter([]), [object], { metadata: { resourceVersion: "7" }, include, now: 0, withColumns });
+    finish(
+      makingTable(customPrinter([]), object, { metadata: { resourceVersion: "7" }, include, now: 0, withColumns }),
+    );
   const row = (value: JsonObject): JsonObject => (value["rows"] as readonly JsonObject[])[0] ?? {};
   assert.equal(row(table("None", true))["object"], null);
   assert.equal(row(table("Object", true))["object"], object);
@@ -118,4 +124,11 @@ test("a table carries as much of its objects as asked for", () => {
     metadata: object["metadata"],
   });
   assert.equal(table("None", false)["columnDefinitions"], null);
+});
+
+test("the cells of an object have at most 3 Mi characters, and further ones are empty", () => {
+  const column = { name: "A", type: "string", jsonPath: ".spec.text" };
+  const { cells } = customPrinter([column, column, column, column]);
+  const text = "t".repeat(1024 * 1024);
+  assert.deepEqual(cells({ metadata: { name: "w" }, spec: { text } }, 0), ["w", text, text, text, null]);
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish, type Work } from "@purlin/base";
 import {
   goNumber,
   isJsonArray,
@@ -28,6 +29,8 @@ export interface TablePrinter {
   readonly columns: readonly TableColumn[];
   /** The cells of one object, one for each column. */
   cells(object: JsonObject, now: number): JsonValue[];
+  /** {@link TablePrinter.cells} in parts, where that may take long. */
+  making?(object: JsonObject, now: number): Work<JsonValue[]>;
   /** What the row says about the object besides its cells. */
   conditions?(object: JsonObject): JsonObject[];
   /** Annotations that v1 shows and that rows do not have. */
@@ -51,23 +54,26 @@ interface TableOptions {
   readonly withColumns: boolean;
 }
 
-/** A meta.k8s.io/v1 Table of objects. */
-export function toTable(printer: TablePrinter, objects: readonly JsonObject[], options: TableOptions): JsonObject {
-  const columns = options.withColumns ? printer.columns.map((one) => ({ ...one })) : null;
-  return {
-    kind: "Table",
-    apiVersion: "meta.k8s.io/v1",
-    metadata: options.metadata,
-    columnDefinitions: columns,
-    rows: objects.map((object) => toRow(printer, object, options)),
-  };
+/** A meta.k8s.io/v1 Table without rows. */
+export function emptyTable(printer: TablePrinter, { metadata, withColumns }: TableOptions): JsonObject {
+  const columns = withColumns ? printer.columns.map((one) => ({ ...one })) : null;
+  return { kind: "Table", apiVersion: "meta.k8s.io/v1", metadata, columnDefinitions: columns, rows: [] };
+}
+
+/** A meta.k8s.io/v1 Table of one object. */
+export function* makingTable(printer: TablePrinter, object: JsonObject, options: TableOptions): Work<JsonObject> {
+  return { ...emptyTable(printer, options), rows: [yield* makingRow(printer, object, options)] };
 }
 
 /** The row of one object. */
-export function toRow(printer: TablePrinter, object: JsonObject, { include, now }: TableOptions): JsonObject {
+export function* makingRow(
+  printer: TablePrinter,
+  object: JsonObject,
+  { include, now }: TableOptions,
+): Work<JsonObject> {
   const conditions = printer.conditions?.(object) ?? [];
   return {
-    cells: printer.cells(object, now),
+    cells: printer.making === undefined ? printer.cells(object, now) : yield* printer.making(object, now),
     ...(conditions.length === 0 ? {} : { conditions }),
     object: rowObject(printer, object, include),
   };
@@ -199,11 +205,29 @@ const declaredAge: JsonObject = {
 /** Prints objects of a CRD: the name, then the columns the CRD declares, or the age when it declares none. */
 export function customPrinter(declared: readonly JsonObject[]): TablePrinter {
   const columns = (declared.length === 0 ? [declaredAge] : declared).map(toColumn);
+  const making = function* (object: JsonObject, now: number): Work<JsonValue[]> {
+    const cells: JsonValue[] = [nameOf(object)];
+    let left = mostCharacters;
+    for (const { find, definition } of columns) {
+      // As in the reference, the first of several values is shown.
+      const [value] = find === undefined ? [] : yield* find(object, 1);
+      // The text of a list or an object may be long.
+      if (typeof value === "object") yield;
+      const cell = printCell(value, definition.type, now);
+      if (typeof cell === "string") left -= cell.length;
+      cells.push(left < 0 ? null : cell);
+    }
+    return cells;
+  };
   return {
     columns: [nameColumn, ...columns.map(({ definition }) => definition)],
-    cells: (object, now) => [nameOf(object), ...columns.map(({ cell }) => cell(object, now))],
+    cells: (object, now) => finish(making(object, now)),
+    making,
   };
 }
+
+/** Most characters of all cells of an object, as many as it may have: a kind could show all of it in each of hundreds of columns. */
+const mostCharacters = 3 * 1024 * 1024;
 
 function nameOf(object: JsonObject): JsonValue {
   const metadata = object["metadata"];
@@ -212,7 +236,7 @@ function nameOf(object: JsonObject): JsonValue {
 
 interface DeclaredColumn {
   readonly definition: TableColumn;
-  cell(object: JsonObject, now: number): JsonValue;
+  readonly find: ReturnType<typeof jsonPath>;
 }
 
 function toColumn(declared: JsonObject): DeclaredColumn {
@@ -221,7 +245,6 @@ function toColumn(declared: JsonObject): DeclaredColumn {
     return typeof value === "string" ? value : "";
   };
   const path = text("jsonPath");
-  const find = jsonPath(path);
   const priority = declared["priority"];
   const description = text("description") || `Custom resource definition column (in JSONPath format): ${path}`;
   return {
@@ -231,7 +254,7 @@ function toColumn(declared: JsonObject): DeclaredColumn {
       description,
       priority: typeof priority === "number" ? priority : 0,
     }),
-    cell: (object, now) => printCell(find?.(object)[0], text("type"), now),
+    find: jsonPath(path),
   };
 }
 

@@ -2,10 +2,14 @@
 // Filters by value, slices at their bounds, and the text of values, as kubectl has them.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonValue } from "../json/json-value.ts";
 import { createTemplatePrinter, jsonPath } from "./json-path.ts";
 
-const find = (path: string, object: JsonValue): unknown => jsonPath(path)?.(object);
+function find(path: string, object: JsonValue): unknown {
+  const found = jsonPath(path)?.(object);
+  return found && finish(found);
+}
 const print = (template: string, object: JsonValue): string => createTemplatePrinter(template)(object);
 
 describe("filters", () => {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonValue } from "../json/json-value.ts";
 import { jsonPath } from "./json-path.ts";
+
+function find(path: string, object: JsonValue, most?: number): readonly JsonValue[] | undefined {
+  const found = jsonPath(path)?.(object, most);
+  return found && finish(found);
+}
 
 const object = {
   spec: { replicas: 3, "a.b": { c: "dotted" }, list: [10, 20, 30], names: { x: 1, y: 2 } },
@@ -59,7 +65,7 @@ const found: Record<string, { reason: string; path: string; want: unknown[] }> =
 
 for (const [name, { reason, path, want }] of Object.entries(found)) {
   test(`a path finds values: ${name}`, () => {
-    for (const _ of ["compiled", "known"]) assert.deepEqual(jsonPath(path)?.(object), want, reason);
+    for (const _ of ["compiled", "known"]) assert.deepEqual(find(path, object), want, reason);
   });
 }
 
@@ -69,17 +75,49 @@ for (const path of [".a[", ".a[x]", ".a[]", ".a[?(@.b=~'x')]", "{.a}["]) {
 
 test("paths that were not used for a while are evicted", () => {
   for (let i = 0; i < 6000; i++) jsonPath(`.spec.p${i}`);
-  assert.deepEqual(jsonPath(".spec.replicas")?.(object), [3]);
+  assert.deepEqual(find(".spec.replicas", object), [3]);
 });
 
 test("a path that finds the same values over and over ends without a value", () => {
   let nested: JsonValue = "leaf";
   for (let depth = 0; depth < 40; depth++) nested = { a: nested };
-  assert.deepEqual(jsonPath(`.${"..a".repeat(40)}`)?.(nested), []);
+  assert.deepEqual(find(`.${"..a".repeat(40)}`, nested), []);
 });
+
+test("a member that is undefined is skipped, and those after it are found", () => {
+  const members = { a: 1, b: undefined, c: { d: 2 } } as unknown as JsonValue;
+  assert.deepEqual(find(".*", members), [1, { d: 2 }]);
+  assert.deepEqual(find("..d", members), [2]);
+});
+
+const long = Array.from({ length: 45_000 }, (_, i) => ({ name: `n${i}`, list: i === 9 ? [] : [i] }));
+
+test("a path through a long list finds all values", () => {
+  assert.equal(find("[*].name", long)?.length, 45_000);
+  assert.equal(find("..name", long)?.length, 45_000);
+  assert.deepEqual(find("[?(@.name=='n44999')].name", long), ["n44999"]);
+});
+
+test("the first values are as many as asked for, and none if another one cannot be found", () => {
+  assert.deepEqual(find("[*].name", long, 1), ["n0"]);
+  assert.deepEqual(find("..name", long, 2), ["n0", "n1"]);
+  assert.deepEqual(find("[*].list[0]", long, 1), [], "an index is out of bounds in another item");
+  assert.deepEqual(find("[?(@.list[0]==0)].name", long, 1), []);
+});
+
+for (const path of [
+  `[${"0:,".repeat(2_000)}0:]`,
+  "[?($..name=='x')]",
+  "[?(@.name)][?($..name)]",
+  `${"..".repeat(30)}x`,
+]) {
+  test(`a path that looks at long lists again and again ends without a value: ${path.slice(0, 30)}`, () => {
+    assert.deepEqual(find(path, long), []);
+  });
+}
 
 test("a long filter is parsed in linear time", () => {
   // With a quadratic expression this takes minutes.
   assert.equal(jsonPath(`[?(@.a${" ".repeat(500_000)}`), undefined);
-  assert.deepEqual(jsonPath(`[?(@.a${" ".repeat(500_000)})]`)?.([{ a: 1 }]), [{ a: 1 }]);
+  assert.deepEqual(find(`[?(@.a${" ".repeat(500_000)})]`, [{ a: 1 }]), [{ a: 1 }]);
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSONPath as kubectl and the printer columns of CRDs use it.
+import { finish, isPartDone, type Work } from "@purlin/base";
 import { goJson, goNumber } from "../json/go-text.ts";
 import { isJsonArray, isJsonObject, isNumber, type JsonArray, type JsonValue, ownValue } from "../json/json-value.ts";
 import {
@@ -13,8 +14,8 @@ import {
   type TemplateNode,
 } from "./parse-template.ts";
 
-/** Finds values in an object; none where the path leads nowhere. */
-type JsonPath = (object: JsonValue) => JsonValue[];
+/** Finds values in an object, the first `most` of them or all; none where the path leads nowhere. */
+type JsonPath = (object: JsonValue, most?: number) => Work<readonly JsonValue[]>;
 
 const paths = new Map<string, JsonPath | undefined>();
 const maxCached = 5_000;
@@ -31,19 +32,36 @@ export function jsonPath(source: string): JsonPath | undefined {
 function compile(source: string): JsonPath | undefined {
   try {
     const path = parsePath(source);
-    return (object) => findOrNone(path, object);
+    const needsAll = mayFail(path.steps);
+    return (object, most) => findOrNone(path, object, needsAll ? undefined : most);
   } catch {
     return undefined;
   }
 }
 
 /** An index out of bounds leaves a column empty. */
-function findOrNone(path: Path, object: JsonValue): JsonValue[] {
+function* findOrNone(path: Path, object: JsonValue, most: number | undefined): Work<readonly JsonValue[]> {
   try {
-    return find(path, { root: object, current: object });
+    return yield* finding(path, scopeOf(object), most);
   } catch {
     return [];
   }
+}
+
+/** Whether an index out of bounds is possible: then all values must be looked for, as the reference does. */
+function mayFail(steps: readonly PathStep[]): boolean {
+  return steps.some((step) => {
+    switch (step.kind) {
+      case "slices":
+        return true;
+      case "exists":
+        return mayFail(step.path.steps);
+      case "filter":
+        return [step.left, step.right].some((operand) => "path" in operand && mayFail(operand.path.steps));
+      default:
+        return false;
+    }
+  });
 }
 
 /** Prints objects by a template, as `kubectl get -o jsonpath` does. */
@@ -52,13 +70,17 @@ export type TemplatePrinter = (object: JsonValue) => string;
 /** Compiles a template. Throws an Error that names what is wrong with it. */
 export function createTemplatePrinter(template: string): TemplatePrinter {
   const nodes = parseTemplate(template);
-  return (object) => print(nodes, { root: object, current: object });
+  return (object) => print(nodes, scopeOf(object));
 }
 
 interface Scope {
   readonly root: JsonValue;
   readonly current: JsonValue;
+  /** How many values were looked at, by the path and by the filters in it. */
+  readonly visited: { count: number };
 }
+
+const scopeOf = (object: JsonValue): Scope => ({ root: object, current: object, visited: { count: 0 } });
 
 function print(nodes: readonly TemplateNode[], scope: Scope): string {
   return nodes.map((node) => printNode(node, scope)).join("");
@@ -66,10 +88,10 @@ function print(nodes: readonly TemplateNode[], scope: Scope): string {
 
 function printNode(node: TemplateNode, scope: Scope): string {
   if (node.kind === "text") return node.text;
-  const values = find(node.path, scope);
+  const values = finish(finding(node.path, { ...scope, visited: { count: 0 } }));
   if (node.kind === "values") return values.map(textOf).join(" ");
   // Inside a range every path starts at the value at hand.
-  return values.map((value) => print(node.body, { root: value, current: value })).join("");
+  return values.map((value) => print(node.body, scopeOf(value))).join("");
 }
 
 /** A value as kubectl prints it: lists and objects as Go's json.Marshal does, numbers as its `%v` does. */
@@ -78,52 +100,96 @@ function textOf(value: JsonValue): string {
   return isNumber(value) ? goNumber(value) : String(value);
 }
 
-function find({ isCurrent, steps }: Path, scope: Scope): JsonValue[] {
-  let values = [isCurrent ? scope.current : scope.root];
-  let visited = 0;
-  for (const step of steps) {
-    const found: JsonValue[] = [];
-    for (const value of values) {
-      for (const one of take(value, step, scope)) found.push(one);
-      visited += found.length;
-      // `..` several times over can find the same values again and again.
-      if (visited > maxVisited) throw new Error(`the path finds more than ${maxVisited} values`);
+/** Values that are yet to be looked at, and the step that comes next for them. */
+interface Pending {
+  readonly values: readonly JsonValue[];
+  readonly step: number;
+  next: number;
+}
+
+const pendingAt = (values: readonly JsonValue[], step: number): Pending => ({ values, step, next: 0 });
+
+/** The values in document order. What is inside a value is found before what comes after it, so that the first is found early. */
+function* finding({ isCurrent, steps }: Path, scope: Scope, most = Number.POSITIVE_INFINITY): Work<JsonValue[]> {
+  const found: JsonValue[] = [];
+  const pending = [pendingAt([isCurrent ? scope.current : scope.root], 0)];
+  for (let last = pending.at(-1); last !== undefined; last = pending.at(-1)) {
+    if (isPartDone()) yield;
+    if (last.next === last.values.length) {
+      pending.pop();
+      continue;
     }
-    values = found;
+    let at = last.step;
+    // Objects in memory can have members that are undefined.
+    let value: JsonValue | undefined = last.values[last.next++];
+    let step = steps[at];
+    for (; value !== undefined && step?.kind === "field"; step = steps[++at]) value = member(value, step.name);
+    if (value === undefined) continue;
+    visit(scope, 1);
+    if (step === undefined) {
+      found.push(value);
+      if (found.length >= most) return found;
+    } else if (step.kind === "descend") {
+      pending.push(pendingAt(membersOf(value), at), pendingAt([value], at + 1));
+    } else if (step.kind === "all") {
+      pending.push(pendingAt(membersOf(value), at + 1));
+    } else if (step.kind !== "field") {
+      pending.push(pendingAt(yield* taking(value, step, scope), at + 1));
+    }
   }
-  return values;
+  return found;
 }
 
 const maxVisited = 1_000_000;
 
-function take(value: JsonValue, step: PathStep, scope: Scope): JsonValue[] {
-  switch (step.kind) {
-    case "field":
-      return member(value, step.name);
-    case "union":
-      return step.paths.flatMap((path) => find({ isCurrent: true, steps: path }, { ...scope, current: value }));
-    case "all":
-      return isJsonArray(value) ? [...value] : isJsonObject(value) ? Object.values(value) : [];
-    case "descend":
-      return descendants(value);
-    case "slices":
-      return step.slices.flatMap((slice) => takeSlice(value, slice));
-    case "exists":
-      return isJsonArray(value) ? value.filter((item) => find(step.path, { ...scope, current: item }).length > 0) : [];
-    case "filter":
-      return isJsonArray(value) ? value.filter((item) => holds(step, { ...scope, current: item })) : [];
+/** Counts values. `..` and slices several times over, and filters that start at the root, can find the same ones again and again. */
+function visit({ visited }: Scope, count: number): void {
+  visited.count += count;
+  if (visited.count > maxVisited) throw new Error(`the path finds more than ${maxVisited} values`);
+}
+
+function* taking(
+  value: JsonValue,
+  step: Exclude<PathStep, { kind: "field" | "descend" | "all" }>,
+  scope: Scope,
+): Work<readonly JsonValue[]> {
+  if (step.kind === "filter" || step.kind === "exists") {
+    return isJsonArray(value) ? yield* filtering(value, step, scope) : [];
   }
+  const found: JsonValue[] = [];
+  const parts = step.kind === "union" ? step.paths : step.slices;
+  for (const part of parts) {
+    const values =
+      "isIndex" in part
+        ? takeSlice(value, part)
+        : yield* finding({ isCurrent: true, steps: part }, { ...scope, current: value });
+    visit(scope, values.length);
+    for (const one of values) found.push(one);
+    if (isPartDone()) yield;
+  }
+  return found;
 }
 
-function member(value: JsonValue, name: string): JsonValue[] {
-  const found = isJsonObject(value) ? ownValue(value, name) : undefined;
-  return found === undefined ? [] : [found];
+function* filtering(
+  items: JsonArray,
+  step: Extract<PathStep, { kind: "exists" | "filter" }>,
+  scope: Scope,
+): Work<JsonValue[]> {
+  const kept: JsonValue[] = [];
+  for (const current of items) {
+    const at = { ...scope, current };
+    const isKept = step.kind === "filter" ? yield* holds(step, at) : (yield* finding(step.path, at)).length > 0;
+    if (isKept) kept.push(current);
+  }
+  return kept;
 }
 
-/** The value and everything in it, in document order. */
-function descendants(value: JsonValue): JsonValue[] {
-  const inside = isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
-  return [value, ...inside.flatMap(descendants)];
+function member(value: JsonValue, name: string): JsonValue | undefined {
+  return isJsonObject(value) ? ownValue(value, name) : undefined;
+}
+
+function membersOf(value: JsonValue): readonly JsonValue[] {
+  return isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
 }
 
 function takeSlice(value: JsonValue, { start = 0, end, step = 1, isIndex }: Slice): JsonValue[] {
@@ -146,13 +212,13 @@ function outOfBounds({ length }: JsonArray, index: number): never {
   throw new Error(`array index out of bounds: index ${index}, length ${length}`);
 }
 
-function holds({ left, operator, right }: Extract<PathStep, { kind: "filter" }>, scope: Scope): boolean {
-  const [a, b] = [operandValue(left, scope), operandValue(right, scope)];
+function* holds({ left, operator, right }: Extract<PathStep, { kind: "filter" }>, scope: Scope): Work<boolean> {
+  const [a, b] = [yield* operandValue(left, scope), yield* operandValue(right, scope)];
   return a !== undefined && b !== undefined && compare(a, operator, b);
 }
 
-function operandValue(operand: Operand, scope: Scope): JsonValue | undefined {
-  return "literal" in operand ? operand.literal : find(operand.path, scope)[0];
+function* operandValue(operand: Operand, scope: Scope): Work<JsonValue | undefined> {
+  return "literal" in operand ? operand.literal : (yield* finding(operand.path, scope))[0];
 }
 
 function compare(a: JsonValue, operator: Operator, b: JsonValue): boolean {
