@@ -14,8 +14,15 @@ export {
 export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceValue } from "./library/authorizer.ts";
 export { parseUrl, UrlSyntaxError } from "./library/parse-url.ts";
 export { evaluateExpression, syntaxProblem } from "./program.ts";
-export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
+export { type CheckOptions, checkingRules, checkRules } from "./rules/check-rules.ts";
 export { deviceSelectorProblem } from "./rules/device-selector.ts";
-export { createRuleSet, declaresRules, type FoundField, RulePathError, resolveFieldPath } from "./rules/rule-set.ts";
-export { validateRules, validatingRules } from "./rules/validate-rules.ts";
+export {
+  createRuleSet,
+  declaresRules,
+  type FoundField,
+  RulePathError,
+  type RuleSet,
+  resolveFieldPath,
+} from "./rules/rule-set.ts";
+export { validatingRules } from "./rules/validate-rules.ts";
 export { untyped as untypedValue } from "./schema/schema-map.ts";

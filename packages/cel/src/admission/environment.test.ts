@@ -46,7 +46,11 @@ test("integers or strings of published schemas are dynamic, wherever they stand"
 
 test("the kind is part of the names of its types", () => {
   assert.equal(formatType(deployment.type), "Deployment1");
-  assert.deepEqual([...deployment.objects.keys()].sort(), ["Deployment1", "Deployment1.metadata", "Deployment1.spec"]);
+  const fieldOf = (name: string, field: string): string =>
+    formatType(deployment.objects.get(name)?.get(field) ?? assert.fail(name));
+  assert.equal(fieldOf("Deployment1", "metadata"), "Deployment1.metadata");
+  assert.equal(fieldOf("Deployment1", "spec"), "Deployment1.spec");
+  assert.ok(deployment.objects.get("Deployment1.spec"));
 });
 
 test("an object without a schema has any field", () => {

@@ -6,7 +6,7 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment, Fields } from "../check/environment.ts";
 import { authorizerType, resourceCheckType } from "../library/authorizer.ts";
 import { typeCheck } from "../program.ts";
-import { celTypeOf, declare } from "../schema/decl-type.ts";
+import { celTypeOf, DeclaredObjects, declare } from "../schema/decl-type.ts";
 import {
   boolType,
   type CelType,
@@ -30,7 +30,7 @@ const userName = "kubernetes.UserInfo";
 const namespaceName = "kubernetes.Namespace";
 const variablesName = "kubernetes.variables";
 
-const objectTypes: readonly (readonly [string, Fields])[] = [
+const objectTypes: ReadonlyMap<string, Fields> = new Map<string, Fields>([
   [kindName, fields({ group: stringType, version: stringType, kind: stringType })],
   [resourceName, fields({ group: stringType, version: stringType, resource: stringType })],
   [
@@ -99,7 +99,7 @@ const objectTypes: readonly (readonly [string, Fields])[] = [
       reason: stringType,
     }),
   ],
-];
+]);
 
 /** Which variables expressions have. */
 export interface AdmissionScope {
@@ -137,7 +137,7 @@ export function admissionEnvironment(scope: AdmissionScope): Environment {
 /** The type of objects of one kind, and the types of the objects in them by name. */
 export interface ObjectType {
   readonly type: CelType;
-  readonly objects: ReadonlyMap<string, Fields>;
+  readonly objects: Environment["objects"];
 }
 
 /** What the expressions of a policy refer to when the kinds of its objects are known. */
@@ -160,12 +160,12 @@ function typedEnvironment({ object, params, variables }: TypedScope): Environmen
       ["variables", structType(variablesName)],
       ...(params === undefined ? [] : [["params", params.type] as const]),
     ]),
-    objects: new Map([
-      ...objectTypes,
-      ...object.objects,
-      ...(params?.objects ?? []),
-      [variablesName, variableFields(variables)] as const,
-    ]),
+    objects: {
+      get: (name) =>
+        name === variablesName
+          ? variableFields(variables)
+          : (params?.objects.get(name) ?? object.objects.get(name) ?? objectTypes.get(name)),
+    },
   };
 }
 
@@ -200,7 +200,7 @@ export const anyObject: ObjectType = { type: dynType, objects: new Map() };
 export function objectTypeOf(schema: Schema, kind: string): ObjectType {
   const decl = declare(withUnions(schema), true);
   if (decl === undefined) return anyObject;
-  const objects = new Map<string, Fields>();
+  const objects = new DeclaredObjects();
   // A number follows the kind in the names of the reference as well: there, the nanosecond at which it checks.
   return { type: celTypeOf(decl, `${kind}1`, objects), objects };
 }

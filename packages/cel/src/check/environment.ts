@@ -28,8 +28,8 @@ export type Fields = ReadonlyMap<string, CelType>;
 /** What an expression can refer to beside the functions, which are the same for all. */
 export interface Environment {
   readonly variables: ReadonlyMap<string, CelType>;
-  /** Object types by name. */
-  readonly objects: ReadonlyMap<string, Fields>;
+  /** The fields of object types by name. */
+  readonly objects: Pick<ReadonlyMap<string, Fields>, "get">;
   /** Whether expressions can construct patches: `Object{…}`, `Object.spec{…}`, `JSONPatch{…}`. */
   readonly hasPatchTypes?: boolean;
   /** Whether `cel.bind` names a value. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { finish, isPartDone, type Work } from "@purlin/base";
 import {
   childPath,
   type FieldError,
@@ -48,8 +49,13 @@ export interface CheckOptions {
 
 /** Everything that is wrong with the rules of a schema that is about to be stored. */
 export function checkRules(schema: Schema, options: CheckOptions): readonly FieldError[] {
+  return finish(checkingRules(schema, options));
+}
+
+/** {@link checkRules} in parts. */
+export function* checkingRules(schema: Schema, options: CheckOptions): Work<readonly FieldError[]> {
   const checker = new SchemaChecker(options);
-  checker.check(schema);
+  yield* checker.checking(schema);
   return checker.errors;
 }
 
@@ -73,24 +79,27 @@ class SchemaChecker {
   }
 
   /** Checks all rules of a schema. */
-  check(schema: Schema): void {
-    this.#checkTexts(rootPlace(schema, this.#path));
+  *checking(schema: Schema): Work<void> {
+    yield* this.#checkingTexts(rootPlace(schema, this.#path));
     if (this.#textsOnly) return;
-    for (const place of this.#sound) this.#compile(place);
+    for (const place of this.#sound) yield* this.#compiling(place);
   }
 
   /**
    * Checks the texts of a node and of all below it. Returns whether they are in order, without which rules are not
    * compiled.
    */
-  #checkTexts(place: SchemaPlace): boolean {
+  *#checkingTexts(place: SchemaPlace): Work<boolean> {
+    if (isPartDone()) yield;
     if (place.depth > maxSchemaDepth) {
       this.#textErrors.push(forbiddenValue(place.path, `must not be nested deeper than ${maxSchemaDepth} levels`));
       return false;
     }
-    const areChildrenSound = childPlaces(place, (schema) => place.depth >= maxSchemaDepth || hasMembers(schema))
-      .map((child) => this.#checkTexts(child))
-      .every(Boolean);
+    let areChildrenSound = true;
+    for (const child of childPlaces(place, (schema) => place.depth >= maxSchemaDepth || hasMembers(schema))) {
+      const isChildSound = yield* this.#checkingTexts(child);
+      areChildrenSound &&= isChildSound;
+    }
     const before = this.#textErrors.length;
     rulesOf(place).forEach((rule, index) => {
       for (const error of checkRuleTexts(rule, rulePath(place, index), place.schema)) this.#textErrors.push(error);
@@ -112,7 +121,8 @@ class SchemaChecker {
     return this.#brokenPaths[low]?.startsWith(path) ?? false;
   }
 
-  #compile(place: SchemaPlace): void {
+  *#compiling(place: SchemaPlace): Work<void> {
+    yield;
     const decl = place.decl?.();
     if (!decl) {
       const field = childPath(place.path, "x-kubernetes-validations");
@@ -124,6 +134,7 @@ class SchemaChecker {
     const compiler = new RuleCompiler(place.schema, decl);
     const count = place.count ?? maxCardinality(decl);
     for (const [index, rule] of rulesOf(place).entries()) {
+      yield;
       const path = rulePath(place, index);
       this.#report(compiler.compile(rule), { path, count, uncorrelated: place.uncorrelated });
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions that select devices, in the claims and classes of dynamic resource allocation.
-import type { Environment, Fields } from "../check/environment.ts";
+import type { Environment } from "../check/environment.ts";
 import { estimateCost } from "../estimate/estimate.ts";
 import { quantityType } from "../library/quantity.ts";
 import { compile } from "../program.ts";
-import { celTypeOf, type DeclType } from "../schema/decl-type.ts";
+import { celTypeOf, DeclaredObjects, type DeclType } from "../schema/decl-type.ts";
 import { boolType, type CelType, formatType, stringType } from "../types/types.ts";
 
 /** The value of an attribute: a bool, an integer, a text or a version, which only the device knows. */
@@ -47,7 +47,7 @@ const device: DeclType = {
 };
 
 function environment(): Environment {
-  const objects = new Map<string, Fields>();
+  const objects = new DeclaredObjects();
   const type = celTypeOf(device, "kubernetes.DRADevice", objects);
   return { objects, variables: new Map([["device", type]]), hasBindings: true };
 }

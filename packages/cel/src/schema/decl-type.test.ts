@@ -5,6 +5,7 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import { formatType } from "../types/types.ts";
 import {
   celTypeOf,
+  DeclaredObjects,
   type DeclType,
   declare,
   environmentOf,
@@ -18,7 +19,11 @@ const declared = (schema: Schema): DeclType => declare(schema) ?? assert.fail("e
 /** The type of a schema, the most elements of its values, and the bytes of its shortest value. */
 function shown(schema: Schema): readonly [type: string, maxElements: number, minSize: number] {
   const { maxElements, minSize, ...rest } = declared(schema);
-  return [formatType(celTypeOf({ ...rest, maxElements, minSize }, "T", new Map())), Number(maxElements), minSize];
+  return [
+    formatType(celTypeOf({ ...rest, maxElements, minSize }, "T", new DeclaredObjects())),
+    Number(maxElements),
+    minSize,
+  ];
 }
 
 const text = (more: Schema = {}): Schema => ({ type: "string", ...more });
@@ -147,5 +152,10 @@ test("objects are named by where they stand", () => {
   );
   assert.equal(formatType(variables.get("self") ?? assert.fail()), "selfType1");
   assert.equal(formatType(variables.get("oldSelf") ?? assert.fail()), "optional_type(selfType1)");
-  assert.deepEqual([...objects.keys()].sort(), ["selfType1", "selfType1.l.@idx", "selfType1.o"]);
+  const fieldsOf = (name: string): string[] => [...(objects.get(name)?.keys() ?? assert.fail(name))];
+  assert.equal(objects.get("selfType1.o"), undefined, "no expression can name it before it selects the field");
+  assert.deepEqual(
+    [fieldsOf("selfType1"), fieldsOf("selfType1.l.@idx"), fieldsOf("selfType1.o")],
+    [["o", "l"], [], ["a"]],
+  );
 });

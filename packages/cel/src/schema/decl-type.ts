@@ -164,7 +164,7 @@ export function follow(root: DeclType, path: readonly string[]): DeclType | unde
 
 /** What rules on a schema node can refer to: `self`, and `oldSelf`, which may be optional. */
 export function environmentOf(decl: DeclType, hasOptionalOldSelf = false): Environment {
-  const objects = new Map<string, Fields>();
+  const objects = new DeclaredObjects();
   const self = celTypeOf(decl, "selfType1", objects);
   return {
     objects,
@@ -175,19 +175,36 @@ export function environmentOf(decl: DeclType, hasOptionalOldSelf = false): Envir
   };
 }
 
-/** The type for the checker. Objects get names by where they stand; their fields are collected in `objects`. */
-export function celTypeOf(decl: DeclType, name: string, objects: Map<string, Fields>): CelType {
+/** The fields of declared objects by the name of the object, made when an expression selects one: each of many rules can see a large type. */
+export class DeclaredObjects {
+  readonly #declared = new Map<string, DeclType>();
+  readonly #known = new Map<string, Fields>();
+
+  declare(name: string, decl: DeclType): void {
+    this.#declared.set(name, decl);
+  }
+
+  get(name: string): Fields | undefined {
+    const known = this.#known.get(name);
+    const decl = this.#declared.get(name);
+    if (known !== undefined || decl === undefined) return known;
+    const fields = new Map<string, CelType>();
+    for (const [field, type] of decl.fields ?? []) fields.set(field, celTypeOf(type, `${name}.${field}`, this));
+    this.#known.set(name, fields);
+    return fields;
+  }
+}
+
+/** The type for the checker. Objects get names by where they stand, and `objects` has their fields. */
+export function celTypeOf(decl: DeclType, name: string, objects: DeclaredObjects): CelType {
   switch (decl.kind) {
     case "list":
       return listOf(decl.element ? celTypeOf(decl.element, `${name}.@idx`, objects) : dynType);
     case "map":
       return mapOf(stringType, decl.element ? celTypeOf(decl.element, `${name}.@elem`, objects) : dynType);
-    case "object": {
-      const fields = new Map<string, CelType>();
-      for (const [field, type] of decl.fields ?? []) fields.set(field, celTypeOf(type, `${name}.${field}`, objects));
-      objects.set(name, fields);
+    case "object":
+      objects.declare(name, decl);
       return structType(name);
-    }
     case "scalar":
       return decl.scalar ?? dynType;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { checkRules, declaresRules } from "@purlin/cel";
+import { checkingRules, declaresRules } from "@purlin/cel";
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
@@ -10,7 +10,7 @@ import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
-import { named, pause, type SchemaProps, schemaProps } from "./schema-props.ts";
+import { pause, pausing, type SchemaProps, schemaProps } from "./schema-props.ts";
 import {
   type CheckRules,
   requiredCrdName,
@@ -25,10 +25,11 @@ export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 /** What is particular about CustomResourceDefinitions. */
 export function crdRules(now: () => Date, metrics?: RuleMetrics): KindRules {
   const check: CheckRules = function* (schema, options) {
-    const compile = (): readonly FieldError[] => checkRules(schema as Schema, options);
+    const compiling = checkingRules(schema as Schema, options);
     const isMeasured = metrics !== undefined && declaresRules(schema as Schema);
     yield pause;
-    yield* isMeasured ? metrics.compiling(compile) : compile();
+    const problems = yield* pausing(isMeasured ? metrics.compiling(compiling) : compiling);
+    yield* problems;
   };
   return {
     decode: (crd, sent) => withCrdDefaults(withEmptyVersions(crd, sent)),
@@ -114,6 +115,6 @@ function childrenOf(schema: SchemaProps): SchemaProps[] {
     ...schema.allOf,
     ...schema.anyOf,
     ...schema.oneOf,
-    ...[...schema.properties, ...named(schema.json, "definitions")].map(([, property]) => property),
+    ...[...schema.properties, ...schema.definitions].map(([, property]) => property),
   ];
 }

@@ -4,11 +4,16 @@ import { test } from "node:test";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { defaultProblems } from "./default-rules.ts";
-import { schemaProps } from "./schema-props.ts";
+import { pause, schemaProps } from "./schema-props.ts";
 
 const problems = (properties: JsonObject, more: JsonObject = {}): string[] =>
-  [...defaultProblems(schemaProps({ type: "object", properties, ...more }), "s")].map(fieldErrorText);
+  [...defaultProblems(schemaProps({ type: "object", properties, ...more }), "s")]
+    .filter((one) => one !== pause)
+    .map(fieldErrorText);
 const of = (schema: JsonObject): string[] => problems({ a: schema });
+
+const anyValue: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
+const notSeen = "rule compiler initialization error: failed to convert to declType for CEL validation rules";
 
 const rows: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["no default", { type: "string" }, []],
@@ -38,6 +43,39 @@ const rows: readonly (readonly [string, JsonObject, readonly string[]])[] = [
     "a rule that the default breaks",
     { type: "integer", default: 5, "x-kubernetes-validations": [{ rule: "self < 3", message: "too many" }] },
     ["s.properties[a].default: Invalid value: 5: too many"],
+  ],
+  [
+    "a rule of a list of any values",
+    { type: "array", items: anyValue, default: [], "x-kubernetes-validations": [{ rule: "true" }] },
+    [`s.properties[a].default: Invalid value: "array": ${notSeen}`],
+  ],
+  [
+    "a rule of a map of any values",
+    { type: "object", additionalProperties: anyValue, default: {}, "x-kubernetes-validations": [{ rule: "true" }] },
+    [`s.properties[a].default: Invalid value: "object": ${notSeen}`],
+  ],
+  [
+    "a rule of any value",
+    { ...anyValue, default: 1, "x-kubernetes-validations": [{ rule: "true" }] },
+    [`s.properties[a].default: Invalid value: "": ${notSeen}`],
+  ],
+  [
+    "a rule of a list of integers or texts",
+    {
+      type: "array",
+      items: { "x-kubernetes-int-or-string": true },
+      default: [1],
+      "x-kubernetes-validations": [{ rule: "self.size() > 1" }],
+    },
+    ["s.properties[a].default: Invalid value: failed rule: self.size() > 1"],
+  ],
+  [
+    "a rule in any value",
+    {
+      ...anyValue,
+      properties: { b: { type: "integer", default: 5, "x-kubernetes-validations": [{ rule: "self < 3" }] } },
+    },
+    ["s.properties[a].properties[b].default: Invalid value: 5: failed rule: self < 3"],
   ],
   [
     "a rule that the default meets",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isPartDone, type Work } from "@purlin/base";
+import { finish, isPartDone, type Work } from "@purlin/base";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import {
   goJson,
@@ -12,32 +12,43 @@ import {
   sortedKeys,
 } from "@purlin/kube-objects/json";
 
-const nodes = new WeakMap<JsonObject, SchemaProps>();
+/** The readers of whole schemas. A weak map of all their nodes would make each full garbage collection slow. */
+const roots = new WeakMap<JsonObject, SchemaProps>();
 
-/** The reader of a schema node; one for each node, made when first asked for. */
-export function schemaProps(json: JsonObject): SchemaProps {
-  const known = nodes.get(json);
-  if (known !== undefined) return known;
-  const node = new SchemaProps(json);
-  nodes.set(json, node);
-  return node;
+/** The reader of a schema, made when first asked for. */
+export function schemaProps(schema: JsonObject): SchemaProps {
+  return finish(readingSchemaProps(schema));
 }
 
-/** {@link schemaProps} in parts: the nodes inside are made before the one that has them. */
-export function* readingSchemaProps(json: JsonObject): Work<SchemaProps> {
+/** {@link schemaProps} in parts. */
+export function* readingSchemaProps(schema: JsonObject): Work<SchemaProps> {
+  const known = roots.get(schema);
+  if (known !== undefined) return known;
+  const root = yield* readingNode(schema);
+  roots.set(schema, root);
+  return root;
+}
+
+/** The nodes inside are made before the one that has them. */
+function* readingNode(json: JsonObject): Work<SchemaProps> {
+  const made: Children = new Map();
   for (const member of ["properties", "definitions"]) {
     const children = ownValue(json, member);
-    if (isJsonObject(children)) yield* readingChildren(Object.values(children));
+    if (isJsonObject(children)) yield* readingChildren(Object.values(children), made);
   }
   const { items, additionalProperties, not, allOf, anyOf, oneOf } = json;
-  for (const children of [items, allOf, anyOf, oneOf]) if (Array.isArray(children)) yield* readingChildren(children);
-  yield* readingChildren([items, additionalProperties, not]);
+  for (const children of [items, allOf, anyOf, oneOf]) {
+    if (Array.isArray(children)) yield* readingChildren(children, made);
+  }
+  yield* readingChildren([items, additionalProperties, not], made);
   if (isPartDone()) yield;
-  return schemaProps(json);
+  return new SchemaProps(json, made);
 }
 
-function* readingChildren(children: readonly (JsonValue | undefined)[]): Work<void> {
-  for (const child of children) if (isJsonObject(child)) yield* readingSchemaProps(child);
+type Children = Map<JsonObject, SchemaProps>;
+
+function* readingChildren(children: readonly (JsonValue | undefined)[], made: Children): Work<void> {
+  for (const child of children) if (isJsonObject(child)) made.set(child, yield* readingNode(child));
 }
 
 /** Stands between parts of the checks of a large schema. */
@@ -62,23 +73,27 @@ export class SchemaProps {
   readonly json: JsonObject;
   readonly type: string;
   readonly properties: readonly (readonly [string, SchemaProps])[];
+  readonly definitions: readonly (readonly [string, SchemaProps])[];
   readonly additionalProperties: { readonly allows: boolean; readonly schema: SchemaProps | undefined } | undefined;
   readonly items: { readonly schema: SchemaProps | undefined; readonly schemas: readonly SchemaProps[] } | undefined;
   readonly allOf: readonly SchemaProps[];
   readonly anyOf: readonly SchemaProps[];
   readonly oneOf: readonly SchemaProps[];
   readonly not: SchemaProps | undefined;
+  #byName: ReadonlyMap<string, SchemaProps> | undefined;
 
-  constructor(json: JsonObject) {
+  /** @param children the nodes inside, by what they read. */
+  constructor(json: JsonObject, children: Children) {
     this.json = json;
     this.type = this.text("type");
-    this.properties = named(json, "properties");
-    this.additionalProperties = additionalOf(ownValue(json, "additionalProperties"));
-    this.items = itemsOf(ownValue(json, "items"));
-    this.allOf = list(json, "allOf");
-    this.anyOf = list(json, "anyOf");
-    this.oneOf = list(json, "oneOf");
-    this.not = single(ownValue(json, "not"));
+    this.properties = named(ownValue(json, "properties"), children);
+    this.definitions = named(ownValue(json, "definitions"), children);
+    this.additionalProperties = additionalOf(ownValue(json, "additionalProperties"), children);
+    this.items = itemsOf(ownValue(json, "items"), children);
+    this.allOf = list(ownValue(json, "allOf"), children);
+    this.anyOf = list(ownValue(json, "anyOf"), children);
+    this.oneOf = list(ownValue(json, "oneOf"), children);
+    this.not = single(ownValue(json, "not"), children);
   }
 
   get required(): readonly string[] {
@@ -107,8 +122,8 @@ export class SchemaProps {
 
   /** One of the properties. */
   property(name: string): SchemaProps | undefined {
-    const properties = ownValue(this.json, "properties");
-    return isJsonObject(properties) ? single(ownValue(properties, name)) : undefined;
+    this.#byName ??= new Map(this.properties);
+    return this.#byName.get(name);
   }
 
   /** Whether a member is `true`. */
@@ -125,23 +140,24 @@ export class SchemaProps {
 
 const nothing: readonly never[] = Object.freeze([]);
 
-function single(value: JsonValue | undefined): SchemaProps | undefined {
-  return isJsonObject(value) ? schemaProps(value) : undefined;
+function single(value: JsonValue | undefined, children: Children): SchemaProps | undefined {
+  return isJsonObject(value) ? children.get(value) : undefined;
 }
 
 /** Named schemas in the order of their names, which is the order of messages about them. */
-export function named(json: JsonObject, member: string): SchemaProps["properties"] {
-  const value = ownValue(json, member);
+function named(value: JsonValue | undefined, children: Children): SchemaProps["properties"] {
   if (!isJsonObject(value)) return nothing;
   return sortedKeys(value).flatMap((name) => {
-    const schema = single(ownValue(value, name));
+    const schema = single(ownValue(value, name), children);
     return schema === undefined ? [] : [[name, schema] as const];
   });
 }
 
-function list(json: JsonObject, member: string): readonly SchemaProps[] {
-  const found = objects(ownValue(json, member));
-  return found.length === 0 ? nothing : found.map(schemaProps);
+function list(value: JsonValue | undefined, children: Children): readonly SchemaProps[] {
+  const found = objects(value);
+  return found.length === 0
+    ? nothing
+    : found.map((one) => single(one, children)).filter((schema) => schema !== undefined);
 }
 
 function objects(value: JsonValue | undefined): readonly JsonObject[] {
@@ -156,14 +172,14 @@ function optionalText(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function additionalOf(value: JsonValue | undefined): SchemaProps["additionalProperties"] {
+function additionalOf(value: JsonValue | undefined, children: Children): SchemaProps["additionalProperties"] {
   if (typeof value === "boolean") return { allows: value, schema: undefined };
-  return isJsonObject(value) ? { allows: true, schema: schemaProps(value) } : undefined;
+  return isJsonObject(value) ? { allows: true, schema: single(value, children) } : undefined;
 }
 
-function itemsOf(value: JsonValue | undefined): SchemaProps["items"] {
-  if (Array.isArray(value)) return { schema: undefined, schemas: objects(value).map(schemaProps) };
-  return isJsonObject(value) ? { schema: schemaProps(value), schemas: [] } : undefined;
+function itemsOf(value: JsonValue | undefined, children: Children): SchemaProps["items"] {
+  if (Array.isArray(value)) return { schema: undefined, schemas: list(value, children) };
+  return isJsonObject(value) ? { schema: single(value, children), schemas: [] } : undefined;
 }
 
 // Schemas as messages of the reference print them: as the structures it has in memory, every field of them.

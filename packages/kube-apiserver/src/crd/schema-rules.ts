@@ -13,7 +13,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, ownValue } from "@purlin/kube-objects/json";
-import { named, type Problem, pause, printSchema, type SchemaProps, schemaFields } from "./schema-props.ts";
+import { type Problem, pause, printSchema, type SchemaProps, schemaFields } from "./schema-props.ts";
 
 /** What the place of a node forbids. */
 interface SchemaPlace {
@@ -112,7 +112,7 @@ function* combinedProblems(schema: SchemaProps, place: SchemaPlace): Generator<P
       yield* schemaProblems(one, within(place, indexPath(childPath(place.path, name), index)));
     }
   }
-  for (const [name, definition] of named(schema.json, "definitions")) {
+  for (const [name, definition] of schema.definitions) {
     yield* schemaProblems(definition, within(place, keyPath(childPath(place.path, "definitions"), name)));
   }
 }

@@ -192,7 +192,13 @@ function* wholeSchemaProblems(schema: JsonObject, path: FieldPath, checkRules: C
 function* structureProblems(root: SchemaProps, path: FieldPath): Generator<typeof pause, FieldError[]> {
   const problems = yield* structuralProblems(root, path);
   yield pause;
-  return problems.length > 0 ? problems : [...defaultProblems(root, path)];
+  if (problems.length > 0) return problems;
+  const ofDefaults: FieldError[] = [];
+  for (const problem of defaultProblems(root, path)) {
+    if (problem === pause) yield pause;
+    else ofDefaults.push(problem);
+  }
+  return ofDefaults;
 }
 
 function* groupProblems(group: string): Generator<FieldError> {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { goQuote } from "../json/go-text.ts";
-import type { JsonObject } from "../json/json-value.ts";
 import {
   type CheckContext,
   type CheckProgress,
@@ -24,9 +23,9 @@ interface CompositionCheck {
 
 /** Checks how many of several schemas a value fits. Of those it should fit, the one that came closest is reported. */
 export function checkComposition(whole: CheckContext, outcome: Outcome, check: CompositionCheck): void {
-  const { anyOf, oneOf, allOf, not } = check.node;
   outcome.matches += 2;
-  if (anyOf.length + oneOf.length + allOf.length === 0 && not === undefined) return;
+  if (!check.node.isComposed) return;
+  const { anyOf, oneOf, allOf, not } = check.node;
   const composition = whole.composition ?? { visits: 0 };
   const context: CheckContext = { ...whole, composition, deferred: undefined };
   if (anyOf.length > 0) checkAnyOf(context, outcome, check);
@@ -58,16 +57,16 @@ export function countComposed(composition: { visits: number }, progress: CheckPr
   return isTooMuch(composition, progress);
 }
 
-function outcomeOf(context: CheckContext, { value, place }: CompositionCheck, schema: JsonObject): Outcome {
+function outcomeOf(context: CheckContext, { value, place }: CompositionCheck, node: SchemaNode): Outcome {
   const outcome = emptyOutcome();
-  context.check(context, outcome, { value, schema, place });
+  context.check(context, outcome, { value, node, place });
   return outcome;
 }
 
 function checkAnyOf(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
   let best: Outcome | undefined;
-  for (const schema of check.node.anyOf) {
-    const result = outcomeOf(context, check, schema);
+  for (const alternative of check.node.anyOf) {
+    const result = outcomeOf(context, check, alternative);
     if (isClean(result)) {
       merge(outcome, result);
       return;
@@ -79,7 +78,7 @@ function checkAnyOf(context: CheckContext, outcome: Outcome, check: CompositionC
 }
 
 function checkOneOf(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
-  const results = check.node.oneOf.map((schema) => outcomeOf(context, check, schema));
+  const results = check.node.oneOf.map((one) => outcomeOf(context, check, one));
   const clean = results.filter(isClean);
   const [first] = clean;
   if (first && (clean.length === 1 || isStillOpen(context, check))) {
@@ -96,11 +95,11 @@ function checkOneOf(context: CheckContext, outcome: Outcome, check: CompositionC
 function isStillOpen(context: CheckContext, check: CompositionCheck): boolean {
   if (!context.partial) return false;
   const complete: CheckContext = { ...context, partial: false };
-  return check.node.oneOf.filter((schema) => isClean(outcomeOf(complete, check, schema))).length <= 1;
+  return check.node.oneOf.filter((one) => isClean(outcomeOf(complete, check, one))).length <= 1;
 }
 
 function checkAllOf(context: CheckContext, outcome: Outcome, check: CompositionCheck): void {
-  const results = check.node.allOf.map((schema) => outcomeOf(context, check, schema));
+  const results = check.node.allOf.map((one) => outcomeOf(context, check, one));
   for (const result of results) merge(outcome, result);
   const failed = results.filter((result) => !isClean(result)).length;
   if (failed === 0) return;

@@ -2,8 +2,9 @@
 // Types, numeric keywords and enums. The numeric keywords have the quirks of the reference server: integers are compared as
 // integers, so the limits of a `number` are cut to integers for them; a limit that its own type cannot hold is itself
 // reported, and then integers are compared, and printed, as floating-point numbers.
-import { invalidPrinted, unsupportedDetail, unsupportedOf } from "../errors/field-error.ts";
-import { goFloat, goJson, goQuote } from "../json/go-text.ts";
+import { invalidPrinted, unsupportedOf } from "../errors/field-error.ts";
+import { goFloat, goQuote } from "../json/go-text.ts";
+import type { AllowedValues } from "./allowed-values.ts";
 import {
   fieldOf,
   inBody,
@@ -16,7 +17,7 @@ import {
   reportWithoutField,
 } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
-import { isInt64, type KindedValue, kindedValue, toInt64, valueKey, wholeValue } from "./value-kind.ts";
+import { isInt64, type KindedValue, toInt64, valueKey, wholeValue } from "./value-kind.ts";
 
 /** Checks null against a schema's types. */
 export function checkNull(outcome: Outcome, node: SchemaNode, place: Place | undefined): void {
@@ -169,43 +170,10 @@ export function checkEnum(
   { node, found, place }: { readonly node: SchemaNode; readonly found: KindedValue; readonly place: Place | undefined },
 ): void {
   if (node.enum.length === 0) return;
-  const allowed = allowedValues(node);
+  const { allowed } = node;
   if (isAllowed(found, allowed) || isFull(outcome)) return;
   const error = unsupportedOf(fieldOf(place), wholeValue(found.value), allowed.detail);
   report(outcome, inBody(place, allowed.complaint), error);
-}
-
-/** The values of an enum by type, and the texts that name them: made once for each schema. */
-interface AllowedValues {
-  readonly strings: ReadonlySet<string>;
-  readonly integers: ReadonlySet<number | bigint>;
-  readonly numbers: ReadonlySet<number>;
-  /** Booleans, lists and objects. */
-  readonly others: ReadonlySet<string>;
-  readonly complaint: string;
-  readonly detail: string;
-}
-
-const known = new WeakMap<SchemaNode, AllowedValues>();
-
-function allowedValues(node: SchemaNode): AllowedValues {
-  const allowed = known.get(node) ?? readAllowed(node);
-  known.set(node, allowed);
-  return allowed;
-}
-
-function readAllowed(node: SchemaNode): AllowedValues {
-  const supported = node.enum.map((value) => (typeof value === "string" ? value : goJson(wholeValue(value))));
-  const [strings, integers] = [new Set<string>(), new Set<number | bigint>()];
-  const [numbers, others] = [new Set<number>(), new Set<string>()];
-  for (const value of node.enum.map(kindedValue)) {
-    if (value.kind === "string") strings.add(value.value);
-    else if (value.kind === "integer") integers.add(value.value);
-    else if (value.kind === "number") numbers.add(value.value);
-    else if (value.kind !== "null") others.add(valueKey(value.value));
-  }
-  const complaint = `should be one of ${supported.join(" ")}`;
-  return { strings, integers, numbers, others, complaint, detail: unsupportedDetail(supported) };
 }
 
 // The reference server converts the value to the type of the allowed one before it compares: numbers are cut to integers,

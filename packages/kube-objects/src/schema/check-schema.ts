@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish } from "@purlin/base";
 import {
   compareUtf8,
   isJsonArray,
@@ -14,7 +15,7 @@ import {
 import { type CheckValueOptions, checkValue } from "./check-value.ts";
 import { bracketedText, fieldPlace, indexPlace, type Place, type SchemaFinding } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
-import { checkEmbeddedResources, checkListTypes } from "./structural-checks.ts";
+import { checkingEmbeddedResources, checkListTypes } from "./structural-checks.ts";
 import { maxNesting } from "./value-kind.ts";
 
 /** How an object is checked. */
@@ -37,7 +38,7 @@ export function checkSchema(object: unknown, schema: JsonObject, options: CheckS
   return [
     ...checkValue(value, schema, options),
     ...checkListTypes(value, schema),
-    ...(options.partial ? [] : checkEmbeddedResources(value, schema)),
+    ...(options.partial ? [] : finish(checkingEmbeddedResources(value, schema))),
     ...(options.unknownFields === "report" ? checkUnknownFields(value, schema) : []),
   ];
 }
@@ -53,24 +54,18 @@ export function findingText({ path, body }: SchemaFinding): string {
  * members are not copied.
  */
 export function withoutForbiddenNulls(value: unknown, schema: JsonObject): unknown {
-  return dropFrom(value as JsonValue, schema, 1);
+  return dropFrom(value as JsonValue, schemaNode(schema), 1);
 }
 
-function dropFrom(value: JsonValue, schema: JsonObject | undefined, depth: number): JsonValue {
-  if (schema === undefined || depth > maxNesting) return value;
-  const node = schemaNode(schema);
+function dropFrom(value: JsonValue, node: SchemaNode | undefined, depth: number): JsonValue {
+  if (node === undefined || depth > maxNesting) return value;
   if (isJsonArray(value)) return mapItems(value, (item) => dropFrom(item, node.items, depth + 1));
   if (!isJsonObject(value)) return value;
   return mapMembers(value, (member, key): Mapped => {
-    const inner = memberSchema(node, key);
-    const isForbidden = member === null && inner !== undefined && !acceptsNull(schemaNode(inner));
+    const inner = node.member(key);
+    const isForbidden = member === null && inner !== undefined && !acceptsNull(inner);
     return isForbidden ? removed : dropFrom(member, inner, depth + 1);
   });
-}
-
-function memberSchema({ properties, additionalProperties }: SchemaNode, key: string): JsonObject | undefined {
-  const schema = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
-  return isJsonObject(schema) ? schema : undefined;
 }
 
 function acceptsNull(node: SchemaNode): boolean {
@@ -93,7 +88,7 @@ interface UnknownField {
  */
 export function findUnknownFields(value: unknown, schema: JsonObject): UnknownField[] {
   const found: UnknownField[] = [];
-  search({ value, schemas: [schema], place: undefined, depth: 1 }, found);
+  search({ value, schemas: [schemaNode(schema)], place: undefined, depth: 1 }, found);
   return found.sort((a, b) => compareUtf8(a.path, b.path));
 }
 
@@ -107,7 +102,7 @@ export function checkUnknownFields(value: unknown, schema: JsonObject): SchemaFi
 
 interface Search {
   readonly value: unknown;
-  readonly schemas: readonly JsonObject[];
+  readonly schemas: readonly SchemaNode[];
   readonly place: Place | undefined;
   readonly depth: number;
 }
@@ -144,23 +139,19 @@ const specifiesMembers = (node: SchemaNode): boolean =>
   Object.keys(node.properties).length > 0 || (node.additionalProperties ?? false) !== false;
 
 /** The schemas for a member; undefined when it is unknown, empty when anything will do. */
-function schemasOf(nodes: readonly SchemaNode[], key: string): JsonObject[] | undefined {
-  const properties = nodes.map((node) => ownValue(node.properties, key)).filter((schema) => schema !== undefined);
-  if (properties.length > 0) return properties.filter(isJsonObject);
+function schemasOf(nodes: readonly SchemaNode[], key: string): SchemaNode[] | undefined {
+  const declaring = nodes.filter((node) => ownValue(node.properties, key) !== undefined);
+  if (declaring.length > 0) return declaring.map((node) => node.property(key)).filter((schema) => schema !== undefined);
   const additional = nodes.map((node) => node.additionalProperties ?? false).filter((schema) => schema !== false);
-  return additional.length > 0 ? additional.filter(isJsonObject) : undefined;
+  return additional.length > 0 ? additional.filter((schema) => schema !== true) : undefined;
 }
 
 /** The nodes of schemas and of all that they are composed of. */
-function withAlternatives(schemas: readonly JsonObject[]): SchemaNode[] {
-  const pending = new Set(schemas);
-  const nodes: SchemaNode[] = [];
-  for (const schema of pending) {
-    const node = schemaNode(schema);
-    nodes.push(node);
-    for (const part of [node.allOf, node.anyOf, node.oneOf]) for (const next of part) pending.add(next);
-  }
-  return nodes;
+function withAlternatives(schemas: readonly SchemaNode[]): SchemaNode[] {
+  const nodes = new Set(schemas);
+  for (const node of nodes)
+    for (const part of [node.allOf, node.anyOf, node.oneOf]) for (const next of part) nodes.add(next);
+  return [...nodes];
 }
 
 const longestName = 64;

@@ -4,7 +4,7 @@
 import { finish, type Work } from "@purlin/base";
 import { invalidValue, requiredValue, shownText, tooLong, tooMany } from "../errors/field-error.ts";
 import { goQuote } from "../json/go-text.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import { type JsonArray, type JsonObject, ownValue } from "../json/json-value.ts";
 import { linearPattern } from "../regexp/linear-pattern.ts";
 import { checkComposition, countComposed } from "./check-composition.ts";
 import { checkEnum, checkNull, checkNumber, checkType } from "./check-scalar.ts";
@@ -31,7 +31,7 @@ import {
   type SchemaFinding,
   type Subject,
 } from "./outcome.ts";
-import { type SchemaNode, schemaNode } from "./schema-node.ts";
+import { SchemaNode, schemaNode } from "./schema-node.ts";
 import { type KindedValue, kindedValue, maxNesting, valueKey } from "./value-kind.ts";
 
 /** What one string may take, and what all strings of one value may take together: well under a second each. */
@@ -59,6 +59,8 @@ export interface CheckValueOptions {
   readonly partial?: boolean;
   /** Findings it says yes to are left out, and do not count towards the most that are reported. */
   readonly forgives?: (finding: SchemaFinding) => boolean;
+  /** Take a value that is to be an integer or a string for one of any type, as where the reference checks defaults. */
+  readonly ignoresIntOrString?: boolean;
 }
 
 /**
@@ -67,7 +69,9 @@ export interface CheckValueOptions {
  * Stops at a hundred findings, or at 256 KiB of text; the last one then says so.
  */
 export function checkValue(value: unknown, schema: JsonObject, options: CheckValueOptions = {}): SchemaFinding[] {
-  return finish(check(value, schema, { options, deferred: undefined }));
+  const { ignoresIntOrString = false } = options;
+  const node = ignoresIntOrString ? new SchemaNode(schema, { ignoresIntOrString }) : schemaNode(schema);
+  return finish(check(value, node, { options, deferred: undefined }));
 }
 
 /** The same in parts. Findings in long lists and large maps come after those outside. */
@@ -76,7 +80,7 @@ export function checkingValue(
   schema: JsonObject,
   options: CheckValueOptions = {},
 ): Work<SchemaFinding[]> {
-  return check(value, schema, { options, deferred: [] });
+  return check(value, schemaNode(schema), { options, deferred: [] });
 }
 
 /** How many items are checked in one part. */
@@ -84,14 +88,14 @@ const itemsAtOnce = 50;
 
 function* check(
   value: unknown,
-  schema: JsonObject,
+  node: SchemaNode,
   { options, deferred }: { readonly options: CheckValueOptions; readonly deferred: DeferredCheck[] | undefined },
 ): Work<SchemaFinding[]> {
   const outcome = emptyOutcome(options.forgives);
   const progress = { depth: 0, patternSteps: patternSteps.all, composedVisits: 0 };
   const partial = options.partial ?? false;
   const context: CheckContext = { partial, progress, composition: undefined, deferred, check: checkSubject };
-  checkSubject(context, outcome, { value, schema, place: undefined });
+  checkSubject(context, outcome, { value, node, place: undefined });
   for (const { size, depth, checkAt } of deferred ?? []) {
     progress.depth = depth;
     for (let i = 0; i < size && !isFull(outcome); i++) {
@@ -110,13 +114,12 @@ function moreFindings(shown: number): SchemaFinding {
 }
 
 function checkSubject(context: CheckContext, outcome: Outcome, subject: Subject): void {
-  const { value, schema, place } = subject;
+  const { value, node, place } = subject;
   if (context.composition && countComposed(context.composition, context.progress)) return;
   if (context.progress.depth >= maxNesting) {
     reportComposed(outcome, place, `${goQuote(placeText(place))} is nested deeper than ${maxNesting} levels`);
     return;
   }
-  const node = schemaNode(schema);
   const found = kindedValue(value);
   if (found.kind === "null") {
     checkNull(outcome, node, place);
@@ -124,12 +127,11 @@ function checkSubject(context: CheckContext, outcome: Outcome, subject: Subject)
     return;
   }
   context.progress.depth++;
-  checkPresent(context, outcome, { ...subject, node, found });
+  checkPresent(context, outcome, { ...subject, found });
   context.progress.depth--;
 }
 
 interface PresentSubject extends Subject {
-  readonly node: SchemaNode;
   readonly found: KindedValue;
 }
 
@@ -153,10 +155,10 @@ function checkPresent(context: CheckContext, outcome: Outcome, subject: PresentS
 function checkList(context: CheckContext, outcome: Outcome, { items, node, place }: ListCheck): void {
   const { minItems, maxItems } = node.limits;
   const count = items.length;
-  const schema = node.items;
-  if (schema) {
+  const ofItems = node.items;
+  if (ofItems) {
     const checkAt = (i: number): void =>
-      context.check(context, outcome, { value: items[i], schema, place: indexPlace(place, i) });
+      context.check(context, outcome, { value: items[i], node: ofItems, place: indexPlace(place, i) });
     if (context.deferred && count > deferredAbove) {
       context.deferred.push({ size: count, depth: context.progress.depth, checkAt });
     } else {
@@ -259,21 +261,16 @@ function checkObject(context: CheckContext, outcome: Outcome, check: ObjectCheck
 /** Checks a member by its schema. False when it is not there, which undefined means. */
 function checkMember({ context, outcome }: Run, { members, node, place }: ObjectCheck, key: string): boolean {
   const value = members[key];
-  const schema = schemaOf(node, key);
   if (value === undefined) return false;
-  if (schema) {
+  const inside = node.member(key);
+  if (inside) {
     const inner = Object.hasOwn(node.properties, key) ? fieldPlace(place, key) : keyPlace(place, key);
-    context.check(context, outcome, { value, schema, place: inner });
+    context.check(context, outcome, { value, node: inside, place: inner });
   } else if (node.additionalProperties === false && !Object.hasOwn(node.properties, key)) {
     const text = `${placeText(place)}.${key} in body is a forbidden property`;
     report(outcome, text, invalidValue(fieldOf(place), key, text));
   }
   return true;
-}
-
-function schemaOf({ properties, additionalProperties }: SchemaNode, key: string): JsonObject | undefined {
-  const schema: JsonValue | undefined = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
-  return isJsonObject(schema) ? schema : undefined;
 }
 
 function checkCount(outcome: Outcome, { node, place }: ObjectCheck, count: number): void {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type FieldError, type FieldErrorType, invalidType, invalidValue } from "../errors/field-error.ts";
-import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import type { JsonValue } from "../json/json-value.ts";
+import type { SchemaNode } from "./schema-node.ts";
 
 /** One way in which a value does not fit its schema. */
 export interface SchemaFinding extends Omit<FieldError, "type"> {
@@ -184,6 +185,6 @@ export interface CheckProgress {
 /** A value, the schema it is checked against, and where it is. */
 export interface Subject {
   readonly value: unknown;
-  readonly schema: JsonObject;
+  readonly node: SchemaNode;
   readonly place: Place | undefined;
 }

@@ -52,7 +52,10 @@ test("keywords in any other form are ignored", () => {
   assert.equal(node.items, undefined);
   assert.deepEqual(node.properties, {});
   assert.equal(node.additionalProperties, undefined);
-  assert.deepEqual(node.allOf, [{}]);
+  assert.deepEqual(
+    node.allOf.map(({ schema }) => schema),
+    [{}],
+  );
   assert.equal(node.not, undefined);
   assert.equal(node.listType, "");
 });

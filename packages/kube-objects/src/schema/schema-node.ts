@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A schema as the checks read it. Schemas come from users, so each keyword is taken only in its proper form and ignored
 // otherwise; that is done once per schema and remembered as long as the schema lives.
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { isContainer, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { type AllowedValues, readAllowed } from "./allowed-values.ts";
 import { isCheckedFormat } from "./formats.ts";
 
 /** An integer as JSON readers hand it over: those beyond 2^53 may be bigints. */
@@ -51,8 +52,20 @@ export type Schema = {
   readonly "x-kubernetes-validations"?: readonly ValidationRule[];
 };
 
-/** The keywords of one schema that the checks understand, in their proper form or absent. */
-export interface SchemaNode {
+/** How a schema is read. */
+interface SchemaReading {
+  /** Whether `x-kubernetes-int-or-string` has no effect, as where the reference checks defaults. */
+  readonly ignoresIntOrString: boolean;
+}
+
+const usual: SchemaReading = { ignoresIntOrString: false };
+
+/**
+ * The keywords of one schema that the checks understand, in their proper form or absent. Those inside are read when they are first needed: a
+ * large schema costs what a value touches.
+ */
+export class SchemaNode {
+  readonly schema: JsonObject;
   /** Empty when any type will do. */
   readonly types: readonly string[];
   readonly nullable: boolean;
@@ -60,21 +73,105 @@ export interface SchemaNode {
   readonly format: string;
   readonly enum: readonly JsonValue[];
   readonly pattern: string;
-  readonly limits: Limits;
   readonly uniqueItems: boolean;
-  readonly items: JsonObject | undefined;
+  /** The schemas of the declared members, in any form. */
   readonly properties: JsonObject;
-  readonly additionalProperties: JsonObject | boolean | undefined;
   readonly required: readonly string[];
-  readonly allOf: readonly JsonObject[];
-  readonly anyOf: readonly JsonObject[];
-  readonly oneOf: readonly JsonObject[];
-  readonly not: JsonObject | undefined;
   readonly preserveUnknownFields: boolean;
   readonly embeddedResource: boolean;
   readonly listType: string;
   readonly listMapKeys: readonly string[];
+  /** Whether it has alternatives: nearly none has. */
+  readonly isComposed: boolean;
+  readonly #reading: SchemaReading;
+  #children: Map<JsonObject, SchemaNode> | undefined;
+  #limits: Limits | undefined;
+  #allowed: AllowedValues | undefined;
+
+  constructor(schema: JsonObject, reading: SchemaReading = usual) {
+    this.schema = schema;
+    this.#reading = reading;
+    this.types = readTypes(schema, reading);
+    const format = stringOf(schema["format"]);
+    this.nullable = schema["nullable"] === true;
+    this.format = isCheckedFormat(format, this.types) ? format : "";
+    this.enum = listOf(schema["enum"]);
+    this.pattern = stringOf(schema["pattern"]);
+    this.uniqueItems = schema["uniqueItems"] === true;
+    this.properties = objectOf(schema["properties"]) ?? {};
+    this.required = stringsOf(schema["required"]);
+    this.preserveUnknownFields = schema["x-kubernetes-preserve-unknown-fields"] === true;
+    this.embeddedResource = schema["x-kubernetes-embedded-resource"] === true;
+    this.listType = stringOf(schema["x-kubernetes-list-type"]);
+    this.listMapKeys = stringsOf(schema["x-kubernetes-list-map-keys"]);
+    this.isComposed = ["allOf", "anyOf", "oneOf", "not"].some((keyword) => isContainer(schema[keyword]));
+  }
+
+  get limits(): Limits {
+    this.#limits ??= readLimits(this.schema);
+    return this.#limits;
+  }
+
+  /** The values of `enum`, prepared for a look-up. */
+  get allowed(): AllowedValues {
+    this.#allowed ??= readAllowed(this.enum);
+    return this.#allowed;
+  }
+
+  get items(): SchemaNode | undefined {
+    return this.#child(this.schema["items"]);
+  }
+
+  get additionalProperties(): SchemaNode | boolean | undefined {
+    const { additionalProperties } = this.schema;
+    return typeof additionalProperties === "boolean" ? additionalProperties : this.#child(additionalProperties);
+  }
+
+  get allOf(): readonly SchemaNode[] {
+    return this.#alternatives("allOf");
+  }
+
+  get anyOf(): readonly SchemaNode[] {
+    return this.#alternatives("anyOf");
+  }
+
+  get oneOf(): readonly SchemaNode[] {
+    return this.#alternatives("oneOf");
+  }
+
+  get not(): SchemaNode | undefined {
+    return this.#child(this.schema["not"]);
+  }
+
+  /** The schema that `properties` has for a member. */
+  property(name: string): SchemaNode | undefined {
+    return Object.hasOwn(this.properties, name) ? this.#child(this.properties[name]) : undefined;
+  }
+
+  /** The schema for a member: of `properties` if they have its name, else of `additionalProperties`. */
+  member(name: string): SchemaNode | undefined {
+    if (Object.hasOwn(this.properties, name)) return this.#child(this.properties[name]);
+    return this.#child(this.schema["additionalProperties"]);
+  }
+
+  #alternatives(keyword: "allOf" | "anyOf" | "oneOf"): readonly SchemaNode[] {
+    const listed = this.schema[keyword];
+    if (!Array.isArray(listed)) return none;
+    return (listed as readonly JsonValue[]).map((one) => this.#child(one)).filter((node) => node !== undefined);
+  }
+
+  #child(value: JsonValue | undefined): SchemaNode | undefined {
+    if (!isJsonObject(value)) return undefined;
+    this.#children ??= new Map();
+    const known = this.#children.get(value);
+    if (known !== undefined) return known;
+    const made = new SchemaNode(value, this.#reading);
+    this.#children.set(value, made);
+    return made;
+  }
 }
+
+const none: readonly never[] = [];
 
 /** The numeric keywords of a schema. */
 interface Limits {
@@ -91,46 +188,20 @@ interface Limits {
   readonly maxProperties: number | undefined;
 }
 
-const nodes = new WeakMap<JsonObject, SchemaNode>();
+/** Whole schemas only: a weak map with each node of them would make full garbage collections slow. */
+const roots = new WeakMap<JsonObject, SchemaNode>();
 
-/** The node of a schema; the same one for the same object. */
+/** The node of a whole schema; the same one for the same object. */
 export function schemaNode(schema: JsonObject): SchemaNode {
-  const known = nodes.get(schema);
+  const known = roots.get(schema);
   if (known) return known;
-  const node = readNode(schema);
-  nodes.set(schema, node);
+  const node = new SchemaNode(schema);
+  roots.set(schema, node);
   return node;
 }
 
-function readNode(schema: JsonObject): SchemaNode {
-  const types = readTypes(schema);
-  const format = stringOf(schema["format"]);
-  const additional = schema["additionalProperties"];
-  return {
-    types,
-    nullable: schema["nullable"] === true,
-    format: isCheckedFormat(format, types) ? format : "",
-    enum: listOf(schema["enum"]),
-    pattern: stringOf(schema["pattern"]),
-    limits: readLimits(schema),
-    uniqueItems: schema["uniqueItems"] === true,
-    items: objectOf(schema["items"]),
-    properties: objectOf(schema["properties"]) ?? {},
-    additionalProperties: typeof additional === "boolean" ? additional : objectOf(additional),
-    required: stringsOf(schema["required"]),
-    allOf: listOf(schema["allOf"]).filter(isJsonObject),
-    anyOf: listOf(schema["anyOf"]).filter(isJsonObject),
-    oneOf: listOf(schema["oneOf"]).filter(isJsonObject),
-    not: objectOf(schema["not"]),
-    preserveUnknownFields: schema["x-kubernetes-preserve-unknown-fields"] === true,
-    embeddedResource: schema["x-kubernetes-embedded-resource"] === true,
-    listType: stringOf(schema["x-kubernetes-list-type"]),
-    listMapKeys: stringsOf(schema["x-kubernetes-list-map-keys"]),
-  };
-}
-
-function readTypes(schema: JsonObject): readonly string[] {
-  if (schema["x-kubernetes-int-or-string"] === true) return ["integer", "string"];
+function readTypes(schema: JsonObject, { ignoresIntOrString }: SchemaReading): readonly string[] {
+  if (!ignoresIntOrString && schema["x-kubernetes-int-or-string"] === true) return ["integer", "string"];
   const { type } = schema;
   return typeof type === "string" && type !== "" ? [type] : stringsOf(type);
 }

@@ -16,7 +16,7 @@ import { type ObjectMeta, parseApiVersion } from "../object/kube-object.ts";
 import { TypedFormError } from "../typed/special-forms.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
 import { bracketedText, fieldPlace, indexPlace, keyPlace, type Place, type SchemaFinding } from "./outcome.ts";
-import { type SchemaNode, schemaNode } from "./schema-node.ts";
+import { SchemaNode, schemaNode } from "./schema-node.ts";
 import { maxNesting, valueKey, wholeValue } from "./value-kind.ts";
 
 /**
@@ -31,7 +31,7 @@ export function checkListTypes(value: unknown, schema: JsonObject): SchemaFindin
 export function* checkingListTypes(value: unknown, schema: JsonObject): Work<SchemaFinding[]> {
   const findings: SchemaFinding[] = [];
   yield* walkStructure(value, schema, {
-    holds: holdsNamedItems,
+    holders: (yield* findingDeclared(schema)).namedItems,
     *list(items, node, place) {
       if (findings.length >= mostFindings) return;
       if (node.listType === "set") findings.push(...(yield* checkSet(items, place)));
@@ -102,14 +102,18 @@ const asFinding = (error: FieldError): SchemaFinding => ({ ...error, path: error
  * proper `apiVersion` and `kind`, and their `metadata`, if any, must be proper metadata.
  */
 export function checkEmbeddedResources(value: unknown, schema: JsonObject): SchemaFinding[] {
-  return finish(checkingEmbeddedResources(value, schema));
+  return finish(findingEmbeddedResources(value, schema, undefined));
 }
 
 /** {@link checkEmbeddedResources} in parts. */
 export function* checkingEmbeddedResources(value: unknown, schema: JsonObject): Work<SchemaFinding[]> {
+  return yield* findingEmbeddedResources(value, schema, (yield* findingDeclared(schema)).embedded);
+}
+
+function* findingEmbeddedResources(value: unknown, schema: JsonObject, holders: Holders): Work<SchemaFinding[]> {
   const findings: SchemaFinding[] = [];
   yield* walkStructure(value, schema, {
-    holds: holdsEmbedded,
+    holders,
     object(members, node, place) {
       if (!node.embeddedResource || findings.length >= mostFindings) return;
       const pathOf = (name: string): string => bracketedText(fieldPlace(place, name));
@@ -125,31 +129,51 @@ export function* checkingEmbeddedResources(value: unknown, schema: JsonObject): 
   return findings;
 }
 
-/** Whether a schema declares something in a part that specifies a value. */
-type Holds = (schema: JsonObject) => boolean;
-
-/** Finds out whether schemas declare something, once for each part. */
-function holdsA(isDeclared: (node: SchemaNode) => boolean): Holds {
-  const known = new WeakMap<JsonObject, boolean>();
-  const find = (schema: JsonObject, depth: number): boolean => {
-    const remembered = known.get(schema);
-    if (remembered !== undefined) return remembered;
-    if (depth > maxNesting) return false;
-    const node = schemaNode(schema);
-    const holds = (part: JsonValue | undefined): boolean => isJsonObject(part) && find(part, depth + 1);
-    const { items, properties, additionalProperties } = node;
-    const found =
-      isDeclared(node) || holds(items) || holds(additionalProperties) || Object.values(properties).some(holds);
-    known.set(schema, found);
-    return found;
-  };
-  return (schema) => known.get(schema) ?? find(schema, 1);
+/** The schemas that declare something, in themselves or in a part that specifies a value. */
+interface Declared {
+  readonly embedded: ReadonlySet<JsonObject>;
+  readonly namedItems: ReadonlySet<JsonObject>;
 }
 
-/** Whether a schema declares embedded resources. */
-export const holdsEmbedded: Holds = holdsA((node) => node.embeddedResource);
+/** The schemas whose values are visited; undefined for all, where a value is small and its schema may be large. */
+type Holders = ReadonlySet<JsonObject> | undefined;
 
-const holdsNamedItems = holdsA((node) => node.listType === "set" || node.listType === "map");
+/** Of whole schemas, as in `schemaNode`. */
+const declaredIn = new WeakMap<JsonObject, Declared>();
+
+/** What a whole schema declares, found once. */
+function* findingDeclared(schema: JsonObject): Work<Declared> {
+  const known = declaredIn.get(schema);
+  if (known !== undefined) return known;
+  const found = { embedded: new Set<JsonObject>(), namedItems: new Set<JsonObject>() };
+  yield* collectingDeclared(schema, found, 1);
+  declaredIn.set(schema, found);
+  return found;
+}
+
+function* collectingDeclared(
+  schema: JsonObject,
+  found: { readonly embedded: Set<JsonObject>; readonly namedItems: Set<JsonObject> },
+  depth: number,
+): Work<void> {
+  const { items, properties, additionalProperties } = schema;
+  const parts = [items, additionalProperties, ...(isJsonObject(properties) ? Object.values(properties) : [])];
+  if (schema["x-kubernetes-embedded-resource"] === true) found.embedded.add(schema);
+  const listType = schema["x-kubernetes-list-type"];
+  if (listType === "set" || listType === "map") found.namedItems.add(schema);
+  for (const part of parts) {
+    if (isPartDone()) yield;
+    if (!isJsonObject(part) || depth >= maxNesting) continue;
+    yield* collectingDeclared(part, found, depth + 1);
+    if (found.embedded.has(part)) found.embedded.add(schema);
+    if (found.namedItems.has(part)) found.namedItems.add(schema);
+  }
+}
+
+/** Whether a whole schema declares embedded resources. */
+export function* findingEmbedded(schema: JsonObject): Work<boolean> {
+  return (yield* findingDeclared(schema)).embedded.has(schema);
+}
 
 function checkName(
   field: string,
@@ -194,8 +218,8 @@ function checkEmbeddedMetadata(field: string, metadata: JsonValue): FieldError[]
 
 /** What is done with the lists and objects that a walk comes to. */
 interface StructuralVisitor {
-  /** Whether there is something to do in what a schema specifies; nothing else is visited. */
-  readonly holds: Holds;
+  /** The schemas in whose values there is something to do. */
+  readonly holders: Holders;
   list?(items: JsonArray, node: SchemaNode, place: Place | undefined): Work<void>;
   object?(members: JsonObject, node: SchemaNode, place: Place | undefined): void;
 }
@@ -205,44 +229,48 @@ interface StructuralVisitor {
  * values before inner ones. What the schema does not specify is not visited, nor what is nested absurdly deeply.
  */
 export function* walkStructure(value: unknown, schema: JsonObject, visitor: StructuralVisitor): Work<void> {
-  if (visitor.holds(schema)) yield* walk({ value, schema, place: undefined, depth: 1 }, visitor);
+  const node = visitor.holders === undefined ? new SchemaNode(schema) : schemaNode(schema);
+  if (isVisited(node, visitor)) yield* walk({ value, node, place: undefined, depth: 1 }, visitor);
 }
+
+const isVisited = ({ schema }: SchemaNode, { holders }: StructuralVisitor): boolean => holders?.has(schema) ?? true;
 
 interface Step {
   readonly value: unknown;
-  readonly schema: JsonObject;
+  readonly node: SchemaNode;
   readonly place: Place | undefined;
   readonly depth: number;
 }
 
 function* walk(step: Step, visitor: StructuralVisitor): Work<void> {
-  const { value, schema, place, depth } = step;
+  const { value, node, place, depth } = step;
   if (depth > maxNesting) return;
-  const node = schemaNode(schema);
   if (Array.isArray(value)) {
     if (visitor.list !== undefined) yield* visitor.list(value, node, place);
-    if (!node.items || !visitor.holds(node.items)) return;
+    const { items } = node;
+    if (!items || !isVisited(items, visitor)) return;
     for (let i = 0; i < value.length; i++) {
       if (isPartDone()) yield;
       if (!isContainer(value[i])) continue;
-      yield* walk({ value: value[i], schema: node.items, place: indexPlace(place, i), depth: depth + 1 }, visitor);
+      yield* walk({ value: value[i], node: items, place: indexPlace(place, i), depth: depth + 1 }, visitor);
     }
   } else if (isJsonObject(value)) {
     visitor.object?.(value, node, place);
     for (const key of Object.keys(value)) {
       if (isPartDone()) yield;
-      const next = isContainer(value[key]) ? memberStep(step, key, node) : undefined;
-      if (next !== undefined && visitor.holds(next.schema)) yield* walk(next, visitor);
+      const next = isContainer(value[key]) ? memberStep(step, key) : undefined;
+      if (next !== undefined && isVisited(next.node, visitor)) yield* walk(next, visitor);
     }
   }
 }
 
 /** The step to a member; undefined when the schema does not specify it. */
-function memberStep(from: Step, key: string, { properties, additionalProperties }: SchemaNode): Step | undefined {
+function memberStep(from: Step, key: string): Step | undefined {
   const value = ownValue(from.value as JsonObject, key);
   const depth = from.depth + 1;
-  const property = ownValue(properties, key);
-  if (isJsonObject(property)) return { value, schema: property, place: fieldPlace(from.place, key), depth };
-  if (!isJsonObject(additionalProperties)) return undefined;
-  return { value, schema: additionalProperties, place: keyPlace(from.place, key), depth };
+  const property = from.node.property(key);
+  if (property !== undefined) return { value, node: property, place: fieldPlace(from.place, key), depth };
+  const { additionalProperties } = from.node;
+  if (additionalProperties === undefined || typeof additionalProperties === "boolean") return undefined;
+  return { value, node: additionalProperties, place: keyPlace(from.place, key), depth };
 }

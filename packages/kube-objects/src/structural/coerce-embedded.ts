@@ -13,7 +13,7 @@ import {
   removed,
   setOwnValue,
 } from "../json/json-value.ts";
-import { holdsEmbedded } from "../schema/structural-checks.ts";
+import { findingEmbedded } from "../schema/structural-checks.ts";
 import { TypedFormError } from "../typed/special-forms.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
 import { type StructuralNode, structuralNode } from "./defaults-and-pruning.ts";
@@ -44,7 +44,7 @@ export function* coercingEmbedded(
   schema: JsonObject,
   { dropsInvalid = false }: { readonly dropsInvalid?: boolean } = {},
 ): Work<Coerced> {
-  if (!holdsEmbedded(schema)) return { object, unknown: [] };
+  if (!(yield* findingEmbedded(schema))) return { object, unknown: [] };
   const coercer = new Coercer(dropsInvalid);
   const coerced = (yield* coercer.value(object, structuralNode(schema), "")) as JsonObject;
   return { object: coerced, unknown: coercer.unknown.sort(compareUtf8) };
