@@ -107,3 +107,72 @@ test("an expression that nests too deeply is refused with a message", () => {
   assert.ok("problem" in compiled);
   assert.equal(compiled.stage, "compile");
 });
+
+interface Divided {
+  readonly text: string;
+  readonly elements: number;
+  readonly cost: number;
+}
+
+const divided: Record<string, Divided> = {
+  "loops in each other": { text: "self.all(a, self.all(b, a >= 0 && b >= 0))", elements: 300, cost: 631_502 },
+  "a value that is bound": {
+    text: "cel.bind(m, self.map(a, self.filter(b, b < a).size()), m.all(v, m.all(w, w >= 0)))",
+    elements: 300,
+    cost: 1_309_054,
+  },
+  "a value that a loop is the first to read": {
+    text: `optional.of(self.map(a, self.filter(b, b < a).size()))
+      .optMap(m, self.all(v, m.size() > 0) && m.size() > 0 && self.all(v, self.all(w, w >= 0))).orValue(false)`,
+    elements: 180,
+    cost: 782_656,
+  },
+  "a list that loops add to": {
+    text: `optional.of(self.filter(x, x > 1000)).optMap(m, self.map(a,
+      (m + [a]).size() == 1 && self.all(b, self.all(c, c >= 0)) ? m.size() : -1)).orValue([]) == self.map(i, 0)`,
+    elements: 60,
+    cost: 1_100_239,
+  },
+  "many loops one after the other": {
+    text: Array.from({ length: 3000 }, () => "self.all(a, a >= 0)").join("&&"),
+    elements: 20,
+    cost: 306_000,
+  },
+  "many terms without a loop": {
+    text: Array.from({ length: 1500 }, () => "self.max() >= 0").join("&&"),
+    elements: 300,
+    cost: 453_000,
+  },
+};
+
+for (const [name, { text, elements, cost }] of Object.entries(divided)) {
+  test(`an evaluation in parts costs what it costs at once: ${name}`, () => {
+    const compiled = compile(text, { ...env, hasBindings: true });
+    if ("problem" in compiled) assert.fail(compiled.problem);
+    const self = untyped(Array.from({ length: elements }, (_, i) => i));
+    const work = compiled.evaluating({ self }, { cost: 10_000_000 });
+    let count = 1;
+    let part = work.next();
+    for (; !part.done; part = work.next()) count += 1;
+    assert.deepEqual({ value: part.value.value, cost: part.value.cost }, { value: true, cost });
+    assert.deepEqual(part.value, compiled.evaluate({ self }, 10_000_000));
+    assert.ok(count > 2, `${count} parts`);
+  });
+}
+
+test("a list or map that has a name does not change when something is added to it", () => {
+  const sizes = "[(m + [1]).size(), m.size(), (m + [2]).size(), m.size(), (m + m).size(), (m + ([3] + m)).size()]";
+  for (const empty of ["self.filter(x, x > 1000)", "[]"]) {
+    const named = program(`optional.of(${empty}).optMap(m, ${sizes}).value()`);
+    assert.equal(showValue(named.evaluate({ self: untyped([1]) }, 1000).value), "[1, 0, 1, 0, 0, 1]", empty);
+  }
+});
+
+test("steps without cost are work", () => {
+  const free = Array.from({ length: 300 }, () => "'x' in ['a']").join("||");
+  const { value } = program(`self.all(a, self.all(b, ${free} || true))`).evaluate(
+    { self: untyped(Array.from({ length: 500 }, (_, i) => i)) },
+    10_000_000,
+  );
+  assert.match(showValue(value), /actual cost limit exceeded/);
+});

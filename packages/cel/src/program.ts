@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
 import { validateAst } from "./check/validators.ts";
-import { Evaluation, maxWork, PlanningError, type Variables } from "./eval/evaluation.ts";
+import {
+  type Amounts,
+  amountsOfPart,
+  Evaluation,
+  maxWork,
+  onePart,
+  PlanningError,
+  type Step,
+  type StepResult,
+  suspended,
+  type Variables,
+} from "./eval/evaluation.ts";
 import { plan } from "./eval/planner.ts";
 import { PatternStore } from "./library/regex.ts";
 import { toJson } from "./schema/raw-json.ts";
@@ -11,7 +23,7 @@ import { childrenOf, type Expr } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
 import { createSource, renderIssues } from "./syntax/source.ts";
 import { type CelType, dynType } from "./types/types.ts";
-import { CelError, CostExceededError, EvaluationError, isError, type Value } from "./values/value.ts";
+import { CelError, CostExceededError, EvaluationError, isError, Meter, type Value } from "./values/value.ts";
 
 /** What came of an evaluation, and what it cost. */
 export interface Outcome {
@@ -28,8 +40,20 @@ export interface Program {
   readonly type: CelType;
   /** Whether the expression reads `oldSelf`. */
   readonly usesOldSelf: boolean;
-  /** An evaluation that reaches the cost limit, or does more work than the work limit, ends with an error. */
+  /**
+   * Evaluates in parts. An evaluation that reaches the cost limit, or does more work than the work limit, ends with an error. The
+   * variables must not change meanwhile.
+   */
+  evaluating(variables: Variables, limits: EvaluationLimits): Work<Outcome>;
+  /** The same at once. */
   evaluate(variables: Variables, costLimit: number, workLimit?: number): Outcome;
+}
+
+interface EvaluationLimits {
+  readonly cost: number;
+  readonly work?: number;
+  /** What one part may take. */
+  readonly part?: Amounts;
 }
 
 /** Why an expression does not compile: `problem` as Kubernetes prints it, and the stage that found it. */
@@ -95,22 +119,42 @@ function compileWithin(text: string, env: Environment): Program | CompileFailure
 
 function createProgram(root: Expr, patterns: PatternStore): Program {
   const { run, slotCount } = plan(root, patterns);
+  function* evaluating(variables: Variables, given: EvaluationLimits): Work<Outcome> {
+    const limits = { cost: given.cost, work: given.work ?? maxWork };
+    const evaluation = new Evaluation({ variables, slotCount, limits, part: given.part ?? amountsOfPart });
+    let value = guarded(run, evaluation);
+    while (value === suspended) {
+      yield;
+      value = guarded(resume, evaluation);
+    }
+    return outcomeOf(evaluation, value);
+  }
+  function evaluate(variables: Variables, cost: number, work: number = maxWork): Outcome {
+    const evaluation = new Evaluation({ variables, slotCount, limits: { cost, work }, part: onePart });
+    let value = guarded(run, evaluation);
+    // The variables can consist of parts, too.
+    while (value === suspended) value = guarded(resume, evaluation);
+    return outcomeOf(evaluation, value);
+  }
   return {
     root,
     type: root.type ?? dynType,
     usesOldSelf: refersTo(root, "oldSelf"),
-    evaluate: (variables, costLimit, workLimit = maxWork) => {
-      const evaluation = new Evaluation(variables, slotCount, { cost: costLimit, work: workLimit });
-      const value = guarded(() => run(evaluation));
-      return { value, cost: evaluation.cost, work: workLimit - evaluation.meter.left };
-    },
+    evaluating,
+    evaluate,
   };
 }
 
-/** Runs an evaluation; what must end it at once becomes its error. */
-function guarded(run: () => Value): Value {
+const resume: Step = (evaluation) => evaluation.resume();
+
+function outcomeOf({ cost, work }: Evaluation, value: Value): Outcome {
+  return { value, cost, work };
+}
+
+/** Runs a part of an evaluation; what must end it at once becomes its error. */
+function guarded(run: Step, evaluation: Evaluation): StepResult {
   try {
-    return run();
+    return run(evaluation);
   } catch (problem) {
     if (problem instanceof CostExceededError || problem instanceof EvaluationError)
       return new CelError(problem.message);
@@ -148,5 +192,11 @@ export function evaluateExpression(
   if ("problem" in program) return { problem: program.problem };
   const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, untyped(value)]));
   const { value } = program.evaluate(values, costLimit);
-  return isError(value) ? { problem: value.message } : { value: toJson(value) };
+  if (isError(value)) return { problem: value.message };
+  try {
+    return { value: toJson(value, new Meter(maxWork)) };
+  } catch (problem) {
+    if (problem instanceof CostExceededError) return { problem: problem.message };
+    throw problem;
+  }
 }

@@ -15,6 +15,9 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
   "Values of one body: fields, items, lists and objects": "test/hostile/objects/fields.test.ts",
   "Values that the defaults of a definition add to an object": "test/hostile/objects/defaults.test.ts",
   "Cells of one object in a Table": "packages/kube-apiserver/src/table/table.test.ts",
+  "An empty list that `optMap` gives a name, plus another list: `optional.of([]).optMap(m, [m + [1], m])`":
+    "packages/cel/src/program.test.ts",
+  "Work of a CEL expression that its cost does not count": "test/hostile/objects/policies.test.ts",
   "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
   "Requests of one user": "test/hostile/objects/responses.test.ts",
   "A wrong text in an error": "packages/kube-objects/src/errors/status-error.test.ts",

@@ -28,7 +28,7 @@ const kindName = "kubernetes.GroupVersionKind";
 const resourceName = "kubernetes.GroupVersionResource";
 const userName = "kubernetes.UserInfo";
 const namespaceName = "kubernetes.Namespace";
-const variablesName = "kubernetes.variables";
+export const variablesName = "kubernetes.variables";
 
 const objectTypes: ReadonlyMap<string, Fields> = new Map<string, Fields>([
   [kindName, fields({ group: stringType, version: stringType, kind: stringType })],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { untyped } from "../schema/schema-map.ts";
 import { formatType } from "../types/types.ts";
 import type { AdmissionScope } from "./environment.ts";
@@ -21,7 +22,7 @@ function compiled(text: string, scope: AdmissionScope = {}): AdmissionExpression
 const object = untyped({ spec: { replicas: 3, name: "web" } });
 
 function value(text: string): unknown {
-  const outcome = evaluateAdmission(compiled(text), { object }, new ExpressionBudget(1000));
+  const outcome = finish(evaluateAdmission(compiled(text), { object }, new ExpressionBudget(1000)));
   return "error" in outcome ? outcome.error : outcome.value;
 }
 
@@ -92,17 +93,17 @@ test("the fields of a request have types", () => {
 test("a budget is spent, and once it is exceeded nothing is left", () => {
   const expression = compiled("object.spec.replicas > 1");
   const budget = new ExpressionBudget(8);
-  assert.deepEqual(evaluateAdmission(expression, { object }, budget), { value: true });
+  assert.deepEqual(finish(evaluateAdmission(expression, { object }, budget)), { value: true });
   assert.equal(budget.left, 4);
-  assert.deepEqual(evaluateAdmission(expression, { object }, budget), { value: true });
+  assert.deepEqual(finish(evaluateAdmission(expression, { object }, budget)), { value: true });
   assert.equal(budget.left, 0);
-  assert.deepEqual(evaluateAdmission(expression, { object }, budget), { error: outOfBudget, isFinal: true });
+  assert.deepEqual(finish(evaluateAdmission(expression, { object }, budget)), { error: outOfBudget, isFinal: true });
   assert.equal(budget.left, -1);
 });
 
 test("a call that costs more than a million ends", () => {
   const text = "lists.range(5000).all(a, lists.range(5000).all(b, a + b >= 0))";
-  const outcome = evaluateAdmission(compiled(text), {}, new ExpressionBudget(10_000_000));
+  const outcome = finish(evaluateAdmission(compiled(text), {}, new ExpressionBudget(10_000_000)));
   assert.deepEqual(outcome, {
     error: `expression '${text}' resulted in error: operation cancelled: actual cost limit exceeded`,
     isFinal: false,
@@ -137,9 +138,67 @@ test("a variable that fails says so where it is used", () => {
   const budget = new ExpressionBudget(1000);
   const bad = { name: "bad", expression: compiled("1 / 0") };
   const values = new VariableValues([bad], {}, budget);
-  assert.deepEqual(evaluateAdmission(compiled("variables.bad == 1", scope), { variables: values }, budget), {
+  assert.deepEqual(finish(evaluateAdmission(compiled("variables.bad == 1", scope), { variables: values }, budget)), {
     error:
       "expression 'variables.bad == 1' resulted in error: composited variable \"bad\" fails to evaluate: division by zero",
+    isFinal: false,
+  });
+});
+
+/** Variables of which one takes several parts to evaluate. */
+const costly = "lists.range(300).all(a, lists.range(300).all(b, a + b >= 0)) ? 7 : 0";
+const intVariables: AdmissionScope = { variables: new Map(["v", "w"].map((name) => [name, compiled("1").type])) };
+
+function costlyValues(budget: ExpressionBudget, v = compiled(costly)): VariableValues {
+  const variables = [
+    { name: "v", expression: v },
+    { name: "w", expression: compiled("2") },
+  ];
+  return new VariableValues(variables, {}, budget);
+}
+
+test("an expression that reads a costly variable is evaluated in parts, and so is the variable", () => {
+  const reading = [
+    "variables.v + 1 == 8",
+    "variables.?v.orValue(0) == 7",
+    "has(variables.v)",
+    "dyn(variables)['v'] == 7",
+    "[1, 2].all(i, [3, 4].all(j, variables.v > i + j))",
+    "dyn(variables).all(k, v, v > 1)",
+  ];
+  for (const text of reading) {
+    const budget = new ExpressionBudget(10_000_000);
+    const work = evaluateAdmission(compiled(text, intVariables), { variables: costlyValues(budget) }, budget);
+    let parts = 1;
+    let part = work.next();
+    for (; !part.done; part = work.next()) parts += 1;
+    assert.deepEqual(part.value, { value: true }, text);
+    assert.ok(parts > 3, `${text}: ${parts} parts`);
+    assert.ok(budget.left > 9_000_000 && budget.left < 9_500_000, `${text}: ${budget.left} left`);
+  }
+});
+
+test("a comparison with all variables evaluates them at once, and variables are equal to themselves only", () => {
+  const answers = {
+    "{'v': 7, 'w': 2} == dyn(variables)": true,
+    "{'v': 7, 'w': 3} == dyn(variables)": false,
+    "'v' in dyn(variables) && !('x' in dyn(variables))": true,
+    "variables == variables": true,
+  };
+  for (const [text, expected] of Object.entries(answers)) {
+    const budget = new ExpressionBudget(10_000_000);
+    const outcome = evaluateAdmission(compiled(text, intVariables), { variables: costlyValues(budget) }, budget);
+    assert.deepEqual(finish(outcome), { value: expected }, text);
+  }
+});
+
+test("a variable that reads itself fails", () => {
+  const budget = new ExpressionBudget(10_000_000);
+  const variables = costlyValues(budget, compiled("dyn(variables).v == 1 ? 1 : 2", intVariables));
+  const expression = compiled("variables.v == 1", intVariables);
+  assert.deepEqual(finish(evaluateAdmission(expression, { variables }, budget)), {
+    error:
+      'expression \'variables.v == 1\' resulted in error: composited variable "v" fails to evaluate: composited variable "v" fails to evaluate: it reads itself',
     isFinal: false,
   });
 });

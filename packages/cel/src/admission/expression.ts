@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions of admission: compiled once, and evaluated for each write within a budget.
-import { compile, type Program } from "../program.ts";
-import { isRawBacked, toJson } from "../schema/raw-json.ts";
+import { isPartDone, type Work } from "@purlin/base";
+import { compile, type Outcome, type Program } from "../program.ts";
+import { convertingToJson, isRawBacked, isScalar, NoJsonError } from "../schema/raw-json.ts";
 import { type CelType, formatType } from "../types/types.ts";
-import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
+import { LazyMap, ListValue, MapValue } from "../values/collections.ts";
 import { ConstructedValue } from "../values/describe.ts";
-import { CelError, isError, type Value } from "../values/value.ts";
-import { type AdmissionScope, admissionEnvironment } from "./environment.ts";
+import { CelError, CostExceededError, isError, Meter, type Value } from "../values/value.ts";
+import { type AdmissionScope, admissionEnvironment, variablesName } from "./environment.ts";
 
 /** A compiled expression. */
 export interface AdmissionExpression {
@@ -43,8 +44,8 @@ export function compileAdmissionExpression(
 /** The values that expressions read, by the name of their variable. */
 export type ExpressionValues = Readonly<Record<string, Value | undefined>>;
 
-const callLimit = 1_000_000;
-const workLimit = 5_000_000;
+/** What one expression may take. */
+const limits = { cost: 1_000_000, work: 5_000_000 };
 
 /** The error of Kubernetes when the expressions of a policy cost too much. */
 export const outOfBudget =
@@ -66,98 +67,129 @@ interface ExpressionFailure {
 }
 
 /** The value of an expression, as JSON, or why there is none. */
-export function evaluateAdmission(
+export function* evaluateAdmission(
   expression: AdmissionExpression,
   values: ExpressionValues,
   budget: ExpressionBudget,
-): { readonly value: unknown } | ExpressionFailure {
-  const outcome = evaluated(expression, values, budget);
-  return "error" in outcome ? outcome : { value: toJson(outcome.value) };
+): Work<{ readonly value: unknown } | ExpressionFailure> {
+  const outcome = yield* evaluated(expression, values, budget);
+  return "error" in outcome ? outcome : yield* converting(outcome.value, expression);
+}
+
+function* converting(
+  value: Value,
+  { text }: AdmissionExpression,
+): Work<{ readonly value: unknown } | ExpressionFailure> {
+  try {
+    return { value: yield* convertingToJson(value, new Meter(limits.work)) };
+  } catch (problem) {
+    if (problem instanceof NoJsonError) return { error: noJson(value, problem), isFinal: false };
+    if (!(problem instanceof CostExceededError)) throw problem;
+    return { error: `expression '${text}' resulted in error: ${problem.message}`, isFinal: false };
+  }
+}
+
+const notConverted = "error applying patch: failed to convert patch object to typed object";
+
+function noJson(value: Value, { message }: NoJsonError): string {
+  if (!(value instanceof ListValue)) return `${notConverted}: ${message}`;
+  return `JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${message}`;
 }
 
 /** What an expression constructs, as JSON, or why there is nothing. */
-export function evaluatePatch(
+export function* evaluatePatch(
   expression: AdmissionExpression,
   values: ExpressionValues,
   budget: ExpressionBudget,
-): { readonly value: unknown } | ExpressionFailure {
-  const outcome = evaluated(expression, values, budget);
+): Work<{ readonly value: unknown } | ExpressionFailure> {
+  const outcome = yield* evaluated(expression, values, budget);
   if ("error" in outcome) return outcome;
-  const problem = typeProblem(outcome.value);
+  // Before the value is looked at: this bounds its size.
+  const json = yield* converting(outcome.value, expression);
+  if ("error" in json) return json;
+  const problem = yield* typeProblem(outcome.value);
   if (problem !== undefined) return { error: `type mismatch: ${problem}`, isFinal: false };
-  const nested = outcome.value instanceof ConstructedValue ? nestedLiteral(outcome.value, "", false) : undefined;
-  if (nested === undefined) return { value: toJson(outcome.value) };
-  const what = "error applying patch: failed to convert patch object to typed object";
-  return { error: `${what}: ${nested}`, isFinal: false };
+  const nested = outcome.value instanceof ConstructedValue ? yield* nestedLiteral(outcome.value, "", false) : undefined;
+  if (nested === undefined) return json;
+  return { error: `${notConverted}: ${nested}`, isFinal: false };
 }
 
 /**
  * A map or list literal inside of another one: the reference converts the outermost one only, and its merge does not know the type of
  * those inside. Objects are written with the names of their types.
  */
-function nestedLiteral(value: Value, path: string, isInside: boolean): string | undefined {
+function* nestedLiteral(value: Value, path: string, isInside: boolean): Work<string | undefined> {
   if (isRawBacked(value)) return undefined;
   const isList = value instanceof ListValue;
   if (!isList && !(value instanceof MapValue)) return undefined;
   const isObject = value instanceof ConstructedValue;
-  if (isInside && !isObject) return `${path}: expected ${isList ? "list" : "map"}, got &{${goText(value)}}`;
-  const children = isList
-    ? [...elementsOf(value)].map((element, index) => [`${path}[${index}]`, element] as const)
-    : [...value.keys()].map((key) => [`${path}.${String(key)}`, value.find(key) ?? null] as const);
-  return firstOf(
-    children.map(
-      ([at, child]) =>
-        () =>
-          nestedLiteral(child, at, !isObject),
-    ),
-  );
-}
-
-function goText(value: Value): string {
-  if (isRawBacked(value)) return String(value.raw);
-  if (value instanceof ListValue) return `[${[...elementsOf(value)].map(goText).join(" ")}]`;
-  if (!(value instanceof MapValue)) return String(value);
-  const members = [...value.keys()].map((key) => `${String(key)}:${goText(value.find(key) ?? null)}`);
-  return `map[${members.sort().join(" ")}]`;
-}
-
-/** Why the type of a constructed value does not match its place. */
-function typeProblem(value: Value, path?: string): string | undefined {
-  if (value instanceof ListValue) {
-    return firstOf([...elementsOf(value)].map((element) => () => typeProblem(element, path)));
-  }
-  if (value instanceof ConstructedValue) return constructedProblem(value, path ?? value.typeName);
-  if (!(value instanceof MapValue) || isRawBacked(value)) return undefined;
-  return firstOf([...value.keys()].map((key) => () => typeProblem(value.find(key) ?? null, path)));
-}
-
-function constructedProblem(value: ConstructedValue, path: string): string | undefined {
-  const { typeName } = value;
-  if (typeName !== path) {
-    const expected = `expected ${JSON.stringify(path)}, which matches field name path from root Object type`;
-    return `unexpected type name ${JSON.stringify(typeName)}, ${expected}`;
-  }
-  return firstOf(
-    [...value.keys()].map(
-      (key) => () => typeProblem(value.find(key) ?? null, typeName === "JSONPatch" ? undefined : `${path}.${key}`),
-    ),
-  );
-}
-
-function firstOf(checks: readonly (() => string | undefined)[]): string | undefined {
-  for (const check of checks) {
-    const problem = check();
+  if (isInside && !isObject) return `${path}: expected ${isList ? "list" : "map"}, got &{${yield* goText(value)}}`;
+  for (const [key, child] of childrenOf(value)) {
+    if (isPartDone()) yield;
+    if (isScalar(child)) continue;
+    const at = isList ? `${path}[${key}]` : `${path}.${String(key)}`;
+    const problem = yield* nestedLiteral(child, at, !isObject);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function evaluated(
+/** The elements of a list by index, or the values of a map by key. */
+function* childrenOf(value: ListValue | MapValue): Generator<readonly [key: Value, child: Value]> {
+  if (value instanceof MapValue) {
+    for (const key of value.keys()) yield [key, value.find(key) ?? null];
+    return;
+  }
+  for (let index = 0; index < value.size; index++) yield [index, value.get(index)];
+}
+
+function* goText(value: Value): Work<string> {
+  if (isRawBacked(value)) return String(value.raw);
+  if (!(value instanceof ListValue || value instanceof MapValue)) return String(value);
+  const texts: string[] = [];
+  for (const [key, child] of childrenOf(value)) {
+    if (isPartDone()) yield;
+    const text = yield* goText(child);
+    texts.push(value instanceof ListValue ? text : `${String(key)}:${text}`);
+  }
+  return value instanceof ListValue ? `[${texts.join(" ")}]` : `map[${texts.sort().join(" ")}]`;
+}
+
+/** Why the type of a constructed value does not match its place. */
+function* typeProblem(value: Value, path?: string): Work<string | undefined> {
+  if (value instanceof ConstructedValue) return yield* constructedProblem(value, path ?? value.typeName);
+  const isConstructed = value instanceof ListValue || (value instanceof MapValue && !isRawBacked(value));
+  return isConstructed ? yield* problemInside(value, () => path) : undefined;
+}
+
+function* constructedProblem(value: ConstructedValue, path: string): Work<string | undefined> {
+  const { typeName } = value;
+  if (typeName !== path) {
+    const expected = `expected ${JSON.stringify(path)}, which matches field name path from root Object type`;
+    return `unexpected type name ${JSON.stringify(typeName)}, ${expected}`;
+  }
+  return yield* problemInside(value, (key) => (typeName === "JSONPatch" ? undefined : `${path}.${key}`));
+}
+
+/** The first problem of an element or a member; `pathOf` gives the path of one. */
+function* problemInside(
+  value: ListValue | MapValue,
+  pathOf: (key: Value) => string | undefined,
+): Work<string | undefined> {
+  for (const [key, child] of childrenOf(value)) {
+    if (isPartDone()) yield;
+    const problem = isScalar(child) ? undefined : yield* typeProblem(child, pathOf(key));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function* evaluated(
   { program, text }: AdmissionExpression,
   values: ExpressionValues,
   budget: ExpressionBudget,
-): { readonly value: Value } | ExpressionFailure {
-  const { value, cost } = program.evaluate(values, callLimit, workLimit);
+): Work<{ readonly value: Value } | ExpressionFailure> {
+  const { value, cost } = yield* program.evaluating(values, limits);
   if (cost > budget.left) {
     budget.left = -1;
     return { error: outOfBudget, isFinal: true };
@@ -174,11 +206,16 @@ export interface PolicyVariable {
 }
 
 /** The value of `variables`: each is evaluated when it is first read. */
-export class VariableValues extends MapValue {
+export class VariableValues extends LazyMap {
+  readonly typeName: string = variablesName;
   readonly #variables: ReadonlyMap<string, AdmissionExpression>;
   readonly #values: ExpressionValues;
   readonly #budget: ExpressionBudget;
   readonly #known = new Map<string, Value>();
+  /** The evaluations that have begun. */
+  readonly #begun = new Map<string, Work<Outcome>>();
+  /** The variables whose evaluation is on the stack, each of which reads the next one. */
+  readonly #reading = new Set<string>();
 
   constructor(variables: readonly PolicyVariable[], values: ExpressionValues, budget: ExpressionBudget) {
     super();
@@ -192,24 +229,36 @@ export class VariableValues extends MapValue {
   }
 
   find(key: Value): Value | undefined {
-    if (typeof key !== "string") return undefined;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const expression = this.#variables.get(key);
-    if (expression === undefined) return undefined;
-    const value = this.#evaluated(key, expression);
-    this.#known.set(key, value);
-    return value;
+    if (typeof key !== "string" || !this.#variables.has(key)) return undefined;
+    while (this.evaluatePart(key)) {
+      // A comparison or the like cannot wait for the next part.
+    }
+    return this.#known.get(key) ?? failed(key, "it reads itself");
   }
 
   keys(): Iterable<Value> {
     return this.#variables.keys();
   }
 
-  #evaluated(name: string, { program }: AdmissionExpression): Value {
-    const { value, cost } = program.evaluate(this.#values, callLimit, workLimit);
-    this.#budget.left -= cost;
-    if (!isError(value)) return value;
-    return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${value.message}`);
+  evaluatePart(key: Value): boolean {
+    const expression = typeof key === "string" ? this.#variables.get(key) : undefined;
+    if (typeof key !== "string" || expression === undefined) return false;
+    if (this.#known.has(key) || this.#reading.has(key)) return false;
+    const begun = this.#begun.get(key) ?? expression.program.evaluating(this.#values, limits);
+    this.#begun.set(key, begun);
+    this.#reading.add(key);
+    const part = begun.next();
+    this.#reading.delete(key);
+    if (part.done) this.#known.set(key, this.#valueOf(key, part.value));
+    return !part.done;
   }
+
+  #valueOf(name: string, { value, cost }: Outcome): Value {
+    this.#budget.left -= cost;
+    return isError(value) ? failed(name, value.message) : value;
+  }
+}
+
+function failed(name: string, why: string): CelError {
+  return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${why}`);
 }

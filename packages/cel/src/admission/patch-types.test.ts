@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { untyped } from "../schema/schema-map.ts";
-import { compileAdmissionExpression, ExpressionBudget, evaluatePatch } from "./expression.ts";
+import { compileAdmissionExpression, ExpressionBudget, evaluatePatch, VariableValues } from "./expression.ts";
 
 const values = { object: untyped({ data: { a: "1" } }) };
 
 function patch(text: string, type = "Object", hasPatchTypes = true): unknown {
   const compiled = compileAdmissionExpression(text, { hasPatchTypes }, [type]);
   if ("problem" in compiled) return compiled.problem;
-  const outcome = evaluatePatch(compiled, values, new ExpressionBudget(10_000_000));
+  const outcome = finish(evaluatePatch(compiled, values, new ExpressionBudget(10_000_000)));
   return "error" in outcome ? outcome.error : outcome.value;
 }
 
@@ -63,4 +64,44 @@ test("fields of an operation have types", () => {
 test("other expressions construct nothing", () => {
   assert.match(String(patch("Object{a: 1}", "Object", false)), /undeclared reference to 'Object'/);
   assert.match(String(patch("jsonpatch.escapeKey('a')", "string", false)), /undeclared reference to/);
+});
+
+test("all variables are not a value of a patch, whatever they cost", () => {
+  const budget = new ExpressionBudget(10_000_000);
+  const costly = compileAdmissionExpression("lists.range(150).map(a, lists.range(150).map(b, b).size())", {}, "any");
+  if ("problem" in costly) assert.fail(costly.problem);
+  const scope = { hasPatchTypes: true, variables: new Map([["v", costly.type]]) };
+  const patchWith = (value: string): unknown => {
+    const text = `[JSONPatch{op: "add", path: "/data/b", value: ${value}}]`;
+    const compiled = compileAdmissionExpression(text, scope, ["list(JSONPatch)"]);
+    if ("problem" in compiled) assert.fail(compiled.problem);
+    const variables = new VariableValues([{ name: "v", expression: costly }], {}, budget);
+    const outcome = finish(evaluatePatch(compiled, { variables }, budget));
+    return "error" in outcome ? outcome.error : outcome.value;
+  };
+  const refused = "JSONPath valueExpression evaluated to a type that could not marshal to JSON";
+  for (const value of ["variables", "[variables]", "{'a': variables}", "optional.of(variables)"]) {
+    assert.equal(patchWith(value), `${refused}: disallowed conversion from "kubernetes.variables" to ""`, value);
+  }
+  const numbers = Array.from({ length: 150 }, () => 150);
+  assert.deepEqual(patchWith("variables.v"), [{ op: "add", path: "/data/b", value: numbers }]);
+});
+
+test("large values of patches are converted, and looked at, in parts", () => {
+  const texts = {
+    list: '[JSONPatch{op: "add", path: "/a", value: lists.range(50000)}]',
+    object: "Object{a: lists.range(50000)}",
+    nested: "Object{a: [lists.range(50000)]}",
+    map: "Object{a: lists.range(50000).transformMap(i, v, v)}",
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const compiled = compileAdmissionExpression(text, { hasPatchTypes: true }, ["list(JSONPatch)", "Object"]);
+    if ("problem" in compiled) assert.fail(compiled.problem);
+    const work = evaluatePatch(compiled, values, new ExpressionBudget(10_000_000));
+    let parts = 1;
+    let part = work.next();
+    for (; !part.done; part = work.next()) parts += 1;
+    assert.ok(parts > 300, `${name}: ${parts} parts`);
+    assert.equal("error" in part.value, name === "nested");
+  }
 });

@@ -23,7 +23,19 @@ import {
   Uint,
   type Value,
 } from "../values/value.ts";
-import { constantNode, maxWork, type Node, PlanningError, type Step, stepNode } from "./evaluation.ts";
+import {
+  after,
+  type Continuation,
+  constantNode,
+  type Evaluation,
+  maxWork,
+  type Node,
+  operandsStep,
+  PlanningError,
+  type Step,
+  stepNode,
+  suspended,
+} from "./evaluation.ts";
 
 /** What a call does once its arguments are known. */
 type Run = (args: readonly Value[], meter: Meter) => Value;
@@ -93,32 +105,44 @@ function constantPattern(name: string, args: readonly Node[], patterns: PatternS
 
 /** All arguments are evaluated and charged for; then an error among them is the result. */
 function strictNode(args: readonly Node[], run: Run, cost: CostModel | undefined): Node {
-  const steps = args.map((arg) => arg.eval);
-  return stepNode((ev) => {
-    const values = steps.map((step) => step(ev));
-    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, ev.meter, null) : 1);
-    const result = values.find(isError) ?? run(values, ev.meter);
-    if (cost?.needsResult) ev.charge(cost.actual(values, ev.meter, result));
-    return result;
-  });
+  return callNode(args, { run, cost, stops: false });
 }
 
 /** Arguments are evaluated until one is an error, which then costs nothing. */
 function stoppingNode(args: readonly Node[], run: Run, cost: CostModel | undefined): Node {
+  return callNode(args, { run, cost, stops: true });
+}
+
+interface PlannedCall {
+  readonly run: Run;
+  readonly cost: CostModel | undefined;
+  /** An error as an argument ends the call. */
+  readonly stops: boolean;
+}
+
+function callNode(args: readonly Node[], call: PlannedCall): Node {
   const steps = args.map((arg) => arg.eval);
-  return stepNode((ev) => {
-    const values: Value[] = [];
-    for (const step of steps) {
-      const value = step(ev);
-      values.push(value);
-      if (isError(value) && values.length < steps.length) return value;
-    }
-    const last = values.at(-1);
-    if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, ev.meter, null) : 1);
-    const result = last !== undefined && isError(last) ? last : run(values, ev.meter);
-    if (cost?.needsResult) ev.charge(cost.actual(values, ev.meter, result));
-    return result;
-  });
+  if (call.stops && steps.length > 1) {
+    const decide = (_: Evaluation, values: readonly Value[]): CelError | undefined =>
+      values.length < steps.length ? firstError(values) : undefined;
+    return stepNode(operandsStep({ steps, decide, finish: (ev, values) => called(ev, values, call) }));
+  }
+  return stepNode(operandsStep({ steps, finish: (ev, values) => called(ev, values, call) }));
+}
+
+function called(ev: Evaluation, values: readonly Value[], { run, cost }: PlannedCall): Value {
+  if (cost?.ahead !== undefined) ev.requireWithin(cost.ahead(values));
+  if (!cost?.needsResult) ev.charge(cost ? cost.actual(values, ev.meter, null) : 1);
+  const result = firstError(values) ?? run(values, ev.meter);
+  if (cost?.needsResult) ev.charge(cost.actual(values, ev.meter, result));
+  return result;
+}
+
+function firstError(values: readonly Value[]): CelError | undefined {
+  for (const value of values) {
+    if (isError(value)) return value;
+  }
+  return undefined;
 }
 
 function implementation(decl: FunctionDecl, overload: Overload | undefined): Run {
@@ -165,23 +189,26 @@ function planEquality(
   cost: CostModel | undefined,
   toResult: (isEqual: boolean | CelError) => Value,
 ): Node {
-  const [left, right] = args.map((arg) => arg.eval);
-  if (!left || !right || !cost) throw new PlanningError("an equality lacks an operand");
-  return stepNode((ev) => {
-    const a = left(ev);
-    const b = right(ev);
-    ev.charge(cost.actual([a, b], ev.meter, null));
+  const steps = args.map((arg) => arg.eval);
+  if (steps.length !== 2 || !cost) throw new PlanningError("an equality lacks an operand");
+  const finish = (ev: Evaluation, values: readonly Value[]): Value => {
+    const [a = null, b = null] = values;
+    ev.charge(cost.actual(values, ev.meter, null));
     if (isError(a)) return a;
     return isError(b) ? b : toResult(equalValues(a, b, ev.meter));
-  });
+  };
+  return stepNode(operandsStep({ steps, finish }));
 }
 
 function planNotStrictlyFalse(args: readonly Node[]): Node {
   const step: Step = args[0]?.eval ?? (() => true);
-  return stepNode((ev) => {
-    const value = step(ev);
+  const decide: Continuation = (ev, value) => {
     ev.charge(1);
     return typeof value === "boolean" ? value : true;
+  };
+  return stepNode((ev) => {
+    const value = step(ev);
+    return value === suspended ? ev.suspend(decide) : decide(ev, value);
   });
 }
 
@@ -189,12 +216,20 @@ function planNotStrictlyFalse(args: readonly Node[]): Node {
 function planOptionalOr(args: readonly Node[], unwraps: boolean): Node {
   const [left, right] = args.map((arg) => arg.eval);
   if (!left || !right) throw new PlanningError("an optional lacks an alternative");
-  return stepNode((ev) => {
-    const value = left(ev);
+  const unwrapped = after(left, (ev, value) => {
     if (!(value instanceof OptionalValue)) return value;
     if (!value.hasValue) return right(ev);
     return unwraps ? value.value : value;
   });
+  return stepNode(working(unwrapped));
+}
+
+/** A step that costs nothing, and yet is work. */
+function working(step: Step): Step {
+  return (ev) => {
+    ev.meter.spend(1);
+    return step(ev);
+  };
 }
 
 /** Whether a value can be passed where a type is declared. Of a list or map only the first entry is looked at. */
@@ -218,12 +253,11 @@ function planSetMembership([value, list]: readonly Node[]): Node | undefined {
     if (!isScalar(element)) return undefined;
     for (const equal of equalNumbers(element)) members.add(identityOf(equal));
   }
-  const step = value.eval;
-  return stepNode((ev) => {
-    const sought = step(ev);
+  const found = after(value.eval, (_, sought) => {
     if (sought instanceof Uint8Array) throw new EvaluationError("runtime error: hash of unhashable type types.Bytes");
     return isError(sought) ? sought : members.has(identityOf(sought));
   });
+  return stepNode(working(found));
 }
 
 function isScalar(value: Value): boolean {

@@ -12,26 +12,32 @@ import {
   type StructExpr,
 } from "../syntax/ast.ts";
 import { CelError, isError, noSuchOverload, TypeValue, type Value } from "../values/value.ts";
-import { planCall } from "./call.ts";
-import { planComprehension, planList, planMap, planStruct } from "./collections.ts";
 import {
-  type Attribute,
   attributeNode,
   computedQualifier,
-  constantNode,
   constantQualifier,
   createAttribute,
   createConditional,
-  type Evaluation,
-  goTypeName,
   isKey,
-  type Node,
-  PlanningError,
   presenceNode,
   presenceQualifier,
+} from "./attribute.ts";
+import { planCall } from "./call.ts";
+import { planList, planMap, planStruct } from "./collections.ts";
+import { planComprehension } from "./comprehension.ts";
+import {
+  type Attribute,
+  type Continuation,
+  constantNode,
+  type Evaluation,
+  type Node,
+  PlanningError,
   type Step,
+  type StepResult,
   stepNode,
+  suspended,
 } from "./evaluation.ts";
+import { goTypeName } from "./go-type-name.ts";
 
 /** A planned expression and the number of places its comprehensions need. */
 interface Plan {
@@ -50,7 +56,10 @@ export function plan(root: Expr, patterns: PatternStore): Plan {
 type Load = Step;
 
 export class Planner {
+  /** How many places an evaluation needs. */
   slotCount = 0;
+  /** The first place that is free where the planner is. */
+  #freeSlot = 0;
   readonly #scopes: Map<string, Load>[] = [];
   readonly #patterns: PatternStore;
 
@@ -59,7 +68,27 @@ export class Planner {
   }
 
   newSlot(): number {
-    return this.slotCount++;
+    const slot = this.#freeSlot++;
+    this.slotCount = Math.max(this.slotCount, this.#freeSlot);
+    return slot;
+  }
+
+  /** Plans something whose places others may use afterwards. */
+  planBlock<T>(makePlan: () => T): T {
+    const before = this.#freeSlot;
+    const made = makePlan();
+    this.#freeSlot = before;
+    return made;
+  }
+
+  /** Plans an expression that is evaluated at any time within the block: its places are its own. */
+  planLazy(expr: Expr): Node {
+    const before = this.slotCount;
+    this.slotCount = this.#freeSlot;
+    const node = this.plan(expr);
+    this.#freeSlot = this.slotCount;
+    this.slotCount = Math.max(this.slotCount, before);
+    return node;
   }
 
   /** Plans an expression in which some names are local variables. */
@@ -111,7 +140,7 @@ export class Planner {
   }
 
   #comprehension(expr: Comprehension): Node {
-    return planComprehension(expr, this);
+    return this.planBlock(() => planComprehension(expr, this));
   }
 
   #ident(expr: Ident | Select, qualified: string): Node {
@@ -201,13 +230,30 @@ function planOr(terms: readonly Node[]): Node {
 
 function decidedBy(terms: readonly Node[], decisive: boolean): Node {
   const steps = terms.map((term) => term.eval);
-  return stepNode((ev) => {
-    let problem: CelError | undefined;
-    for (const step of steps) {
-      const value = step(ev);
+  /** Evaluates the terms from an index on; `problem` is an error among those before. */
+  const proceed = (ev: Evaluation, from: number, problem: CelError | undefined): StepResult => {
+    let found = problem;
+    for (let index = from; index < steps.length; index++) {
+      if (ev.isPartDone) return ev.suspend(proceedAt(index, found));
+      ev.meter.spend(1);
+      const value = (steps[index] as Step)(ev);
+      if (value === suspended) return ev.suspend(takeTerm(index, found));
       if (value === decisive) return decisive;
-      if (typeof value !== "boolean") problem ??= isError(value) ? value : noSuchOverload;
+      if (typeof value !== "boolean") found ??= problemOf(value);
     }
-    return problem ?? !decisive;
-  });
+    return found ?? !decisive;
+  };
+  const proceedAt =
+    (index: number, problem: CelError | undefined): Continuation =>
+    (ev) =>
+      proceed(ev, index, problem);
+  const takeTerm =
+    (index: number, problem: CelError | undefined): Continuation =>
+    (ev, value) => {
+      if (value === decisive) return decisive;
+      return proceed(ev, index + 1, problem ?? (typeof value === "boolean" ? undefined : problemOf(value)));
+    };
+  return stepNode((ev) => proceed(ev, 0, undefined));
 }
+
+const problemOf = (term: Value): CelError => (isError(term) ? term : noSuchOverload);

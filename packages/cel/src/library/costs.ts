@@ -90,6 +90,8 @@ export interface CostModel {
   /** Finding the cost is work too, which is accounted to `meter`. `result` is given only to models that say they need it, since they are charged after the call. */
   actual(args: readonly Value[], meter: Meter, result: Value): number;
   readonly needsResult?: boolean;
+  /** What the call will cost, where its arguments show that and it takes long: a call that costs too much is not made. */
+  ahead?(args: readonly Value[]): number;
   /** Undefined leaves the estimate to the default of one unit. */
   estimate(call: EstimatedCall): CallEstimate | undefined;
 }

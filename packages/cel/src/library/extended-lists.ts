@@ -97,13 +97,17 @@ const range: Implementation = ([count], meter) => {
   // Kubernetes makes the list and then finds that it was too expensive; the outcome is the same.
   if (count > 10_000_000n) throw new CostExceededError();
   meter.spend(Math.max(0, Number(count)));
-  return new ArrayList(Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index)));
+  const values: Value[] = [];
+  for (let index = 0; index < count; index++) values.push(BigInt(index));
+  return new ArrayList(values);
 };
 
 const reverse: Implementation = ([source], meter) => {
   if (!(source instanceof ListValue)) return noSuchOverload;
   meter.elements(source.size);
-  return new ArrayList([...elementsOf(source)].reverse());
+  const values: Value[] = [];
+  for (let index = source.size - 1; index >= 0; index--) values.push(source.get(index));
+  return new ArrayList(values);
 };
 
 const distinct: Implementation = ([source], meter) => {
@@ -157,11 +161,23 @@ function estimateList(size: Range, factor: number): CallEstimate {
   return { cost: addRanges(scaleRange(size, factor), one, exactly(listCost)), resultSize: size };
 }
 
-const outputSize = (estimate: CostModel["estimate"]): CostModel => ({
+/** The cost by the size of the list that is made; `sizeFor` gives it for arguments that make one, and 0 for others. */
+const outputSize = (sizeFor: (args: readonly Value[]) => number, estimate: CostModel["estimate"]): CostModel => ({
   needsResult: true,
   actual: (_args, meter, result) => madeList(sizeOf(result, meter)),
+  ahead: (args) => madeList(sizeFor(args)),
   estimate,
 });
+
+const sizeOfSlice = ([source, start, end]: readonly Value[]): number => {
+  if (!(source instanceof ListValue) || typeof start !== "bigint" || typeof end !== "bigint") return 0;
+  return start >= 0n && start <= end && end <= source.size ? Number(end - start) : 0;
+};
+
+const sizeOfRange = ([count]: readonly Value[]): number =>
+  typeof count === "bigint" && count > 0n ? Number(count) : 0;
+
+const sizeOfReversed = ([source]: readonly Value[]): number => (source instanceof ListValue ? source.size : 0);
 
 /** A literal argument as a size; 0 for a negative one. */
 function literalSize(expr: Expr | undefined, otherwise: bigint): bigint {
@@ -169,16 +185,18 @@ function literalSize(expr: Expr | undefined, otherwise: bigint): bigint {
   return expr.value < 0n ? 0n : expr.value;
 }
 
-const sliceCost = outputSize((call) => {
+const sliceCost = outputSize(sizeOfSlice, (call) => {
   if (!call.target) return undefined;
   const start = literalSize(call.args[0]?.expr, 0n);
   const end = literalSize(call.args[1]?.expr, call.sizeOf(call.target).max);
   return estimateList(exactly(BigInt.asUintN(64, end - start)), 1);
 });
 
-const rangeCost = outputSize((call) => estimateList(exactly(literalSize(call.args[0]?.expr, unbounded)), 1));
+const rangeCost = outputSize(sizeOfRange, (call) =>
+  estimateList(exactly(literalSize(call.args[0]?.expr, unbounded)), 1),
+);
 
-const reverseCost = outputSize((call) => call.target && estimateList(call.sizeOf(call.target), 1));
+const reverseCost = outputSize(sizeOfReversed, (call) => call.target && estimateList(call.sizeOf(call.target), 1));
 
 const flattenCost: CostModel = {
   actual: ([source, depth = 1n], meter) => madeList(sizeOf(source ?? null, meter) * Number(depth)),

@@ -204,10 +204,17 @@ const allowed: Readonly<Record<UrlPart, ReadonlySet<string>>> = {
   fragment: new Set(`${unreserved}$&+,/:;=?@!()*`),
 };
 
+/** Whether a part has nothing that is escaped, or must be: most have nothing. */
+function isAllowed(text: string, part: UrlPart): boolean {
+  for (let at = 0; at < text.length; at++) if (!allowed[part].has(text.charAt(at))) return false;
+  return true;
+}
+
 const isHex = (char: string | undefined): boolean => char !== undefined && /^[0-9A-Fa-f]$/.test(char);
 
 /** Replaces the escapes of a URL part, or complains about a wrong one. */
 export function unescapePart(text: string, part: UrlPart): string {
+  if (isAllowed(text, part)) return text;
   const bytes: number[] = [];
   const source = Buffer.from(text, "utf8").toString("latin1");
   for (let at = 0; at < source.length; at++) {
@@ -242,6 +249,7 @@ function checkHostCharacter(char: string, part: UrlPart): void {
 
 /** Escapes what a URL part may not hold. */
 function escapePart(text: string, part: UrlPart): string {
+  if (isAllowed(text, part)) return text;
   const source = Buffer.from(text, "utf8").toString("latin1");
   return Array.from(source, (char) => (allowed[part].has(char) ? char : hexEscape(char))).join("");
 }
@@ -250,6 +258,5 @@ const hexEscape = (char: string): string => `%${char.charCodeAt(0).toString(16).
 
 /** Whether a part that is already escaped can be used as it is. */
 function isValidEncoding(text: string, part: UrlPart): boolean {
-  const isAllowed = (char: string): boolean => "!$&'()*+,;=:@[]%".includes(char) || allowed[part].has(char);
-  return Array.from(text).every(isAllowed);
+  return Array.from(text).every((char) => "!$&'()*+,;=:@[]%".includes(char) || allowed[part].has(char));
 }

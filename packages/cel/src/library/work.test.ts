@@ -2,6 +2,7 @@
 // CEL's cost of a call can be small where its work is not: work is accounted for by the size of what is looked at.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { showValue } from "../../test/expressions.ts";
 import { compile } from "../program.ts";
 import { untyped } from "../schema/schema-map.ts";
 import { type CelType, dynType } from "../types/types.ts";
@@ -81,4 +82,18 @@ test("a pattern that is not a constant is compiled once in a loop", () => {
 
 test("long quantities are more than linear work", () => {
   assert.ok(workOf("isQuantity(s)", 10_000) > 20 * workOf("isQuantity(s)", 1000));
+});
+
+test("a list that costs more than there is left is not made, and costs as much as if it had been", () => {
+  for (const expr of ["lists.range(4000000)", "lists.range(40000000)", "l.reverse()", "l.slice(0, l.size())"]) {
+    const program = compile(`${expr}.size() > 0`, { variables, objects: new Map() });
+    if ("problem" in program) return assert.fail(program.problem);
+    const values = { l: untyped(Array.from({ length: 5000 }, () => 1)) };
+    const limit = expr.startsWith("lists") ? 1_000_000 : 1000;
+    const { value, cost, work } = program.evaluate(values, limit);
+    assert.match(showValue(value), /actual cost limit exceeded/);
+    assert.ok(work < 100, `${expr}: ${work} units of work`);
+    const size = expr.startsWith("lists") ? Number(expr.slice(12, -1)) : 5000;
+    assert.ok(cost > size && cost < size + 30, `${expr}: a cost of ${cost}`);
+  }
 });

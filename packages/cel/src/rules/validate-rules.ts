@@ -125,7 +125,7 @@ export function validateRules(rules: RuleSet, value: unknown, options: ValidateO
   return finish(validatingRules(rules, value, options));
 }
 
-/** The same in parts: one rule with each. A rule is never interrupted; its own limits bound it. The value must not change meanwhile. */
+/** The same in parts. The value must not change meanwhile. */
 export function* validatingRules(rules: RuleSet, value: unknown, options: ValidateOptions = {}): Work<RuleOutcome> {
   const { oldValue, path = rootPath, costLimit = objectCostLimit } = options;
   const run = new RuleRun(costLimit);
@@ -165,8 +165,8 @@ class RuleRun {
     return this.#costLeft < 0;
   }
 
-  /** Runs the rules of a place. Stops after each rule, so that the caller can let others run in between. */
-  *runRules(place: Place): Generator<void> {
+  /** Runs the rules of a place. */
+  *runRules(place: Place): Work<void> {
     const { rules, path } = place;
     const type = rules.schema.type ?? "";
     if (!rules.isVisible) {
@@ -182,7 +182,7 @@ class RuleRun {
     const hasOld = place.oldValue !== undefined && place.oldValue !== null;
     const oldSelf = hasOld ? schemaValue(place.oldValue, rules.node) : undefined;
     for (let index = 0; index < rules.ruleCount; index++) {
-      this.#runRule(rules.rule(index), place, { self, oldSelf });
+      yield* this.#runRule(rules.rule(index), place, { self, oldSelf });
       if (this.isOver) return;
       yield;
     }
@@ -193,7 +193,7 @@ class RuleRun {
     this.#costLeft = -1;
   }
 
-  #runRule(compiled: CompiledRule, place: Place, { self, oldSelf }: Variables): void {
+  *#runRule(compiled: CompiledRule, place: Place, { self, oldSelf }: Variables): Work<void> {
     const { condition, rule } = compiled;
     const type = place.rules.schema.type ?? "";
     if (compiled.error !== undefined) {
@@ -204,18 +204,21 @@ class RuleRun {
     if (condition.program.usesOldSelf && oldSelf === undefined && !isOptional) return;
     const optionalOld = oldSelf === undefined ? none : new OptionalValue(oldSelf);
     const variables = { self, oldSelf: isOptional ? optionalOld : oldSelf };
-    const { value, cost } = this.#evaluate(condition, variables);
+    const { value, cost } = yield* this.#evaluate(condition, variables);
     if (cost > this.#costLeft) {
       this.#stop(invalidValue(place.path, type, outOfBudget));
       return;
     }
     this.#costLeft -= cost;
     if (isError(value)) this.#reportFailure(place, value.message, compiled);
-    else if (value !== true) this.#reportFalse(place, compiled, variables);
+    else if (value !== true) yield* this.#reportFalse(place, compiled, variables);
   }
 
-  #evaluate({ program }: CostedProgram, variables: Variables): Outcome {
-    const outcome = program.evaluate(variables, ruleCostLimit, Math.min(maxWork, this.#workLeft));
+  *#evaluate({ program }: CostedProgram, variables: Variables): Work<Outcome> {
+    const outcome = yield* program.evaluating(variables, {
+      cost: ruleCostLimit,
+      work: Math.min(maxWork, this.#workLeft),
+    });
     this.#workLeft = Math.max(0, this.#workLeft - outcome.work);
     return outcome;
   }
@@ -227,10 +230,10 @@ class RuleRun {
     else this.errors.push(error);
   }
 
-  #reportFalse(place: Place, compiled: CompiledRule, variables: Variables): void {
+  *#reportFalse(place: Place, compiled: CompiledRule, variables: Variables): Work<void> {
     const { schema } = place.rules;
     const path = compiled.fieldPath === undefined ? place.path : childPath(place.path, compiled.fieldPath);
-    const outcome = compiled.message && this.#evaluate(compiled.message, variables);
+    const outcome = compiled.message && (yield* this.#evaluate(compiled.message, variables));
     const message = finishMessage(compiled.rule, outcome, this.#costLeft);
     this.#costLeft = message.costLeft;
     const error = message.isFinal

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ArrayList, EntryMap } from "../values/collections.ts";
+import { ArrayList, EntryMap, type ListValue } from "../values/collections.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
-import { CostExceededError, Meter, none, OptionalValue, Uint } from "../values/value.ts";
-import { goTypeOf, isRawInteger, isRawObject, isSameJson, toJson, toRaw } from "./raw-json.ts";
+import { CostExceededError, Meter, none, OptionalValue, Uint, type Value } from "../values/value.ts";
+import { goTypeOf, isRawInteger, isRawObject, isSameJson, toJson as jsonOf, toRaw } from "./raw-json.ts";
 import { untyped } from "./schema-map.ts";
+
+const toJson = (value: Value): unknown => jsonOf(value, new Meter(1000));
 
 test("integers are those of 64 bits", () => {
   for (const value of [0, -1, 2 ** 53, 2n ** 63n - 1n, -(2n ** 63n)]) assert.equal(isRawInteger(value), true);
@@ -117,4 +119,10 @@ test("JSON without a schema has the types of its values", () => {
   assert.equal(untyped(3), 3n);
   assert.equal(untyped(3.5), 3.5);
   assert.equal(untyped("a"), "a");
+});
+
+test("a list that was added to itself over and over does not become JSON", () => {
+  let list: ListValue = new ArrayList([1n, 2n]);
+  for (let times = 0; times < 40; times++) list = list.concat(list, new Meter(1));
+  assert.throws(() => toJson(list), CostExceededError);
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
+import { finish, isPartDone, type Work } from "@purlin/base";
+import { elementsOf, LazyMap, ListValue, MapValue } from "../values/collections.ts";
 import { toText } from "../values/convert.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
 import { type Meter, OptionalValue, Uint, type Value } from "../values/value.ts";
@@ -89,17 +90,50 @@ export function toRaw(value: Value): unknown {
   return value instanceof ListValue ? [...elementsOf(value)].map(toRaw) : value;
 }
 
-/** A value of an expression as JSON. */
-export function toJson(value: Value): unknown {
+/** A value has no form in JSON. */
+export class NoJsonError extends Error {}
+
+/** A value of an expression as JSON. A list that was added to itself over and over is far larger than what it took to make it. */
+export function toJson(value: Value, meter: Meter): unknown {
+  return finish(convertingToJson(value, meter));
+}
+
+/** {@link toJson} in parts. */
+export function* convertingToJson(value: Value, meter: Meter): Work<unknown> {
   if (isRawBacked(value)) return value.raw;
+  if (value instanceof OptionalValue) return value.hasValue ? yield* convertingToJson(value.value, meter) : null;
+  if (value instanceof ListValue) {
+    meter.elements(value.size);
+    const elements: unknown[] = [];
+    for (let index = 0; index < value.size; index++) {
+      if (isPartDone()) yield;
+      const element = value.get(index);
+      elements.push(isScalar(element) ? scalarJson(element) : yield* convertingToJson(element, meter));
+    }
+    return elements;
+  }
+  if (value instanceof LazyMap) throw new NoJsonError(`disallowed conversion from "${value.typeName}" to ""`);
+  if (value instanceof MapValue) {
+    meter.elements(value.size);
+    const entries: (readonly [string, unknown])[] = [];
+    for (const key of value.keys()) {
+      if (isPartDone()) yield;
+      entries.push([String(toText(key)), yield* convertingToJson(value.find(key) ?? null, meter)]);
+    }
+    return Object.fromEntries(entries);
+  }
+  return scalarJson(value);
+}
+
+/** Whether a value consists of no others. */
+export function isScalar(value: Value): boolean {
+  return !(value instanceof ListValue || value instanceof MapValue || value instanceof OptionalValue);
+}
+
+function scalarJson(value: Value): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (value instanceof Uint) return Number(value.value);
-  if (value instanceof OptionalValue) return value.hasValue ? toJson(value.value) : null;
-  if (value instanceof ListValue) return [...elementsOf(value)].map(toJson);
-  if (value instanceof MapValue) {
-    return Object.fromEntries([...value.keys()].map((key) => [String(toText(key)), toJson(value.find(key) ?? null)]));
-  }
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (value instanceof Timestamp || value instanceof Duration) return toText(value);
-  return value;
+  return isRawBacked(value) ? value.raw : value;
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import {
   ArrayList,
   ConcatList,
@@ -172,4 +173,39 @@ test("maps are equal in any order, and by the equality of numbers", () => {
   assert.equal(a.equals(b, equalValues, meter()), true);
   assert.equal(a.equals(new EntryMap([["x", 1n]]), equalValues, meter()), false);
   assert.equal(a.equals(list(), equalValues, meter()), false);
+});
+
+/** The sum of lists of one element each, put together in the order that the numbers give. */
+function sumOf(picks: readonly number[]): { readonly sum: ListValue; readonly size: number } {
+  let parts: ListValue[] = Array.from({ length: picks.length + 1 }, (_, index) => list(BigInt(index)));
+  for (const pick of picks) {
+    const at = pick % (parts.length - 1 || 1);
+    const [head, tail] = [parts[at], parts[at + 1]];
+    if (head === undefined || tail === undefined) break;
+    parts = [...parts.slice(0, at), head.concat(tail, meter()), ...parts.slice(at + 2)];
+  }
+  return { sum: parts[0] ?? list(), size: picks.length + 1 };
+}
+
+/** The depth by what a comparison takes: four units for each element, and one for each list that is looked into. */
+function depthOf(sum: ListValue): number {
+  const spent = new Meter(100_000_000);
+  assert.equal(sum.equals(sum, equalValues, spent), true);
+  return (100_000_000 - spent.left) / sum.size - 4;
+}
+
+test("sums of many lists have their elements in order, and none is deep, whatever is added to what", () => {
+  const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 200 });
+  const property = fc.property(picks, (order) => {
+    const { sum, size } = sumOf(order);
+    assert.deepEqual(
+      elements(sum),
+      Array.from({ length: size }, (_, index) => BigInt(index)),
+    );
+    assert.ok(depthOf(sum) <= 1.45 * Math.log2(size) + 1, `${size} lists are ${depthOf(sum)} deep`);
+  });
+  fc.assert(property);
+  for (const order of [Array.from({ length: 3000 }, () => 0), Array.from({ length: 3000 }, (_, i) => 2999 - i)]) {
+    assert.ok(depthOf(sumOf(order).sum) <= 14);
+  }
 });

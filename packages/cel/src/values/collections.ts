@@ -8,6 +8,7 @@ import {
   isError,
   type Meter,
   maxInt,
+  noSuchOverload,
   TypeValue,
   Uint,
   type Value,
@@ -24,7 +25,7 @@ export abstract class ListValue {
 
   concat(other: ListValue, _meter: Meter): ListValue {
     if (this.size === 0) return other;
-    return other.size === 0 ? this : new ConcatList(this, other);
+    return other.size === 0 ? this : ConcatList.of(this, other);
   }
 
   /** Lists made by expressions differ when an element is unequal; an element that cannot be compared does not count. */
@@ -81,17 +82,59 @@ export class GrowingList extends ArrayList {
   }
 }
 
-/** Two lists seen as one. Adding lists costs one unit whatever their size, so nothing may be copied. */
+/**
+ * Two lists seen as one. Adding lists costs one unit whatever their size, so nothing may be copied. Sums of many lists are balanced trees, so
+ * that an element is found soon.
+ */
 export class ConcatList extends ListValue {
   readonly size: number;
   readonly #head: ListValue;
   readonly #tail: ListValue;
+  /** How many lists are looked into for an element. */
+  readonly #depth: number;
 
   constructor(head: ListValue, tail: ListValue) {
     super();
     this.#head = head;
     this.#tail = tail;
     this.size = head.size + tail.size;
+    this.#depth = 1 + Math.max(ConcatList.#depthOf(head), ConcatList.#depthOf(tail));
+  }
+
+  /** The sum of two lists. Where its parts are such sums, their depths differ by one at most. */
+  static of(head: ListValue, tail: ListValue): ConcatList {
+    const difference = ConcatList.#depthOf(head) - ConcatList.#depthOf(tail);
+    if (difference > 1 && head instanceof ConcatList) {
+      return ConcatList.#balanced(head.#head, ConcatList.of(head.#tail, tail));
+    }
+    if (difference < -1 && tail instanceof ConcatList) {
+      return ConcatList.#balanced(ConcatList.of(head, tail.#head), tail.#tail);
+    }
+    return new ConcatList(head, tail);
+  }
+
+  /** The same where the depths differ by two at most: a rotation, as in an AVL tree. */
+  static #balanced(head: ListValue, tail: ListValue): ConcatList {
+    const [depthOf, join] = [ConcatList.#depthOf, (a: ListValue, b: ListValue) => new ConcatList(a, b)];
+    if (depthOf(head) - depthOf(tail) > 1 && head instanceof ConcatList) {
+      const [first, middle] = [head.#head, head.#tail];
+      if (middle instanceof ConcatList && middle.#depth > depthOf(first)) {
+        return join(join(first, middle.#head), join(middle.#tail, tail));
+      }
+      return join(first, join(middle, tail));
+    }
+    if (depthOf(tail) - depthOf(head) > 1 && tail instanceof ConcatList) {
+      const [middle, last] = [tail.#head, tail.#tail];
+      if (middle instanceof ConcatList && middle.#depth > depthOf(last)) {
+        return join(join(head, middle.#head), join(middle.#tail, last));
+      }
+      return join(join(head, middle), last);
+    }
+    return join(head, tail);
+  }
+
+  static #depthOf(list: ListValue): number {
+    return list instanceof ConcatList ? list.#depth : 0;
   }
 
   get(index: number): Value {
@@ -109,7 +152,7 @@ export class ConcatList extends ListValue {
     if (!(other instanceof ListValue) || other.size !== this.size) return false;
     let problem: CelError | undefined;
     for (let index = 0; index < this.size; index++) {
-      meter.elements(1);
+      meter.elements(1 + this.#depth / 4);
       const isEqual = equal(this.get(index), other.get(index), meter);
       if (isEqual === false) return false;
       if (isError(isEqual)) problem ??= isEqual;
@@ -168,6 +211,30 @@ export abstract class MapValue {
 
   contains(key: Value): boolean | CelError {
     return this.find(key) !== undefined;
+  }
+}
+
+/**
+ * A map whose values take evaluations of their own. `evaluatePart` makes a value known in parts; `find` evaluates at once what is not known
+ * yet, for those that cannot wait, such as comparisons.
+ */
+export abstract class LazyMap extends MapValue {
+  abstract readonly typeName: string;
+
+  /** Does a part of the evaluation of the value under a key. Whether there is another part. */
+  abstract evaluatePart(key: Value): boolean;
+
+  /** The same for all values, one after the other. */
+  evaluatePartOfAll(): boolean {
+    for (const key of this.keys()) {
+      if (this.evaluatePart(key)) return true;
+    }
+    return false;
+  }
+
+  /** As in Kubernetes, which does not look at the values. */
+  override equals(other: Value): boolean | CelError {
+    return other instanceof LazyMap ? other === this : noSuchOverload;
   }
 }
 

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ArrayList, EntryMap } from "./collections.ts";
+import { ArrayList, EntryMap, type ListValue } from "./collections.ts";
 import { ConstructedValue, describe, formatDouble, formatPlain, typeNameOf } from "./describe.ts";
 import { Duration, Timestamp } from "./time-values.ts";
-import { CelError, none, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
+import { CelError, Meter, none, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
 
 const values: readonly { readonly why: string; readonly value: Value; readonly text: string; readonly type: string }[] =
   [
@@ -108,4 +108,17 @@ test("an object of a patch has the fields that were given", () => {
   assert.equal(object.find("b"), undefined);
   assert.equal(object.find(1n), undefined);
   assert.deepEqual([...object.keys()], ["a"]);
+});
+
+test("of a list or map that was added to itself over and over only the beginning is shown", () => {
+  let list: ListValue = new ArrayList([1n]);
+  for (let i = 0; i < 50; i++) list = list.concat(list, new Meter(1_000_000));
+  assert.match(describe(list), /^\[1, 1, (1, )+\.\.\.\]$/);
+  const inside = new EntryMap([
+    ["a", list],
+    ["b", new OptionalValue(list)],
+  ]);
+  assert.match(describe(inside), /^\{a: \[1, (1, )+\.\.\.\], \.\.\.\}$/);
+  const text = new ArrayList(Array.from({ length: 1000 }, () => "x".repeat(1000)));
+  assert.ok(describe(text).length < 40_000);
 });

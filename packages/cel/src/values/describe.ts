@@ -4,32 +4,62 @@ import { elementsOf, ListValue, MapValue } from "./collections.ts";
 import { Duration, formatTimestamp, Timestamp } from "./time-values.ts";
 import { CelError, OpaqueValue, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
 
-/** A value as error messages show it. */
+/** Most characters of a list or map that are shown, roughly: one that was added to itself over and over has more than there is memory. */
+const mostShown = 16 * 1024;
+
+/** How many characters can still be shown. */
+interface Room {
+  left: number;
+}
+
+/** A value as error messages show it. Of a large list or map the rest is left out. */
 export function describe(value: Value): string {
+  return described(value, { left: mostShown });
+}
+
+function described(value: Value, room: Room): string {
   if (value === null) return "NULL_VALUE";
   switch (typeof value) {
     case "number":
       return formatDouble(value);
     case "object":
-      return describeObject(value);
+      return describeObject(value, room);
     default:
       return String(value);
   }
 }
 
-function describeObject(value: Exclude<Value, null> & object): string {
+function describeObject(value: Exclude<Value, null> & object, room: Room): string {
   if (value instanceof Uint) return String(value.value);
   if (value instanceof TypeValue) return value.name;
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Uint8Array) return `[${[...value].join(" ")}]`;
-  if (value instanceof OptionalValue) return value.hasValue ? `optional(${describe(value.value)})` : "optional.none()";
-  if (value instanceof ListValue) return `[${[...elementsOf(value)].map(describe).join(", ")}]`;
+  if (value instanceof OptionalValue) {
+    return value.hasValue ? `optional(${described(value.value, room)})` : "optional.none()";
+  }
+  if (value instanceof ListValue) return `[${shown(elementsOf(value), room, (element) => described(element, room))}]`;
   if (value instanceof MapValue) {
-    const entries = [...value.keys()].map((key) => `${describe(key)}: ${describe(value.find(key) ?? null)}`);
-    return `{${entries.join(", ")}}`;
+    const entry = (key: Value): string => `${described(key, room)}: ${described(value.find(key) ?? null, room)}`;
+    return `{${shown(value.keys(), room, entry)}}`;
   }
   return value instanceof OpaqueValue ? value.toString() : value.message;
+}
+
+/** The texts of elements or entries, as far as there is room. */
+function shown(values: Iterable<Value>, room: Room, textOf: (value: Value) => string): string {
+  const texts: string[] = [];
+  for (const value of values) {
+    if (room.left <= 0) {
+      texts.push("...");
+      break;
+    }
+    room.left -= 1;
+    const text = textOf(value);
+    room.left -= text.length;
+    texts.push(text);
+  }
+  return texts.join(", ");
 }
 
 /** A duration in hours, minutes and seconds, as Go prints it: 1h30m0s, 1.5s, 20ms. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { untypedValue } from "@purlin/cel";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -179,7 +180,7 @@ test("what an expression can refer to depends on the scope", () => {
 });
 
 interface Outcome {
-  readonly held: ReturnType<typeof conditionsHold>;
+  readonly held: boolean | { readonly error: string };
   /** The errors of each observed evaluation. */
   readonly observed: readonly number[];
 }
@@ -190,11 +191,11 @@ function held(...expressions: string[]): Outcome {
     expressions.map((expression) => ({ expression })),
     webhookScope,
   );
-  const result = conditionsHold(compiled, { object: untypedValue({ a: 1 }) }, (seconds, errors) => {
+  const work = conditionsHold(compiled, { object: untypedValue({ a: 1 }) }, (seconds, errors) => {
     assert.ok(seconds >= 0);
     observed.push(errors);
   });
-  return { held: result, observed };
+  return { held: finish(work), observed };
 }
 
 test("all conditions must hold; only evaluations that do not hold are observed", () => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with the rules and selectors by which webhooks and policies select writes.
 
+import type { Work } from "@purlin/base";
 import {
   type AdmissionExpression,
   type AdmissionScope,
@@ -195,33 +196,34 @@ function oneConditionErrors(condition: JsonObject, path: string, scope: Admissio
 export type ObserveConditions = (seconds: number, errors: number) => void;
 
 /** Whether all conditions hold; an error when one cannot be evaluated and no other one is false. */
-export function conditionsHold(
+export function* conditionsHold(
   conditions: readonly MatchCondition[],
   values: ExpressionValues,
   observe: ObserveConditions,
-): boolean | { readonly error: string } {
+): Work<boolean | { readonly error: string }> {
   if (conditions.length === 0) return true;
   const start = performance.now();
   const errors: string[] = [];
-  const holds = evaluateConditions(conditions, values, errors);
+  const holds = yield* evaluateConditions(conditions, values, errors);
   if (!holds || errors.length > 0) observe((performance.now() - start) / 1000, errors.length);
   if (!holds || errors.length === 0) return holds;
   return { error: errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]` };
 }
 
 /** Whether none of the conditions is false. Collects the errors of those before a false one. */
-function evaluateConditions(
+function* evaluateConditions(
   conditions: readonly MatchCondition[],
   values: ExpressionValues,
   errors: string[],
-): boolean {
+): Work<boolean> {
   const budget = new ExpressionBudget(budgetOfConditions);
   for (const condition of conditions) {
     if ("problem" in condition) {
       errors.push(condition.problem);
       continue;
     }
-    const outcome = evaluateAdmission(condition, values, budget);
+    yield;
+    const outcome = yield* evaluateAdmission(condition, values, budget);
     if (!("error" in outcome)) {
       if (outcome.value !== true) return false;
       continue;

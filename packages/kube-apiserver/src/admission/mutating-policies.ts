@@ -124,7 +124,7 @@ function* isInvoked(
   if (conditions.length === 0) return true;
   const write = yield* reviewed(attributes, type, deps);
   const values = { ...expressionValues(write, deps), params: untypedValue(param ?? null) };
-  const holds = conditionsHold(conditions, values, deps.metrics.conditions(conditionLabels(policy, attributes)));
+  const holds = yield* conditionsHold(conditions, values, deps.metrics.conditions(conditionLabels(policy, attributes)));
   if (typeof holds === "boolean") return holds;
   const denial = { policy: policy.name, binding: binding.name, message: holds.error, reason: "Invalid" };
   if (!policy.ignoresFailure) denials.push(denial);
@@ -186,7 +186,7 @@ function* patched(
   const values = { ...expressionValues(write, deps), params: untypedValue(invocation.param ?? null) };
   const budget = new ExpressionBudget(mutationBudget);
   const all = { ...values, variables: new VariableValues(variables, values, budget) };
-  const value = evaluated(mutation, all, budget);
+  const value = yield* evaluated(mutation, all, budget);
   const { object } = write;
   if (object === undefined) return undefined;
   if (mutation.patchType === "JSONPatch") {
@@ -197,10 +197,10 @@ function* patched(
   return merged(deps.applyType(object, write.type), object, patch);
 }
 
-function evaluated(mutation: PolicyMutation, values: ExpressionValues, budget: ExpressionBudget): unknown {
+function* evaluated(mutation: PolicyMutation, values: ExpressionValues, budget: ExpressionBudget): Work<unknown> {
   const { expression, text } = mutation;
   if (expression === undefined) throw new Error(`expression '${text}' resulted in error: compilation failed`);
-  const outcome = evaluatePatch(expression, values, budget);
+  const outcome = yield* evaluatePatch(expression, values, budget);
   if ("error" in outcome) throw new Error(outcome.error);
   return outcome.value;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission policies, validating and mutating, as they are compiled from the store.
 // What validating admission policies write to the audit log.
+import type { Work } from "@purlin/base";
 import {
   type AdmissionExpression,
   type AdmissionScope,
@@ -203,16 +204,17 @@ export class PolicyAnnotations {
 }
 
 /** Evaluates the audit annotations of a policy. Returns the errors of those that fail. */
-export function collectAnnotations(
+export function* collectAnnotations(
   policy: Policy,
   values: ExpressionValues,
   into: PolicyAnnotations,
-): readonly string[] {
+): Work<readonly string[]> {
   const errors: string[] = [];
   const budget = new ExpressionBudget(annotationBudget);
   for (const { key, expression } of policy.expressions().annotations) {
     if (expression === undefined) continue;
-    const outcome = evaluateAdmission(expression, values, budget);
+    yield;
+    const outcome = yield* evaluateAdmission(expression, values, budget);
     if ("error" in outcome) {
       errors.push(outcome.error);
       continue;

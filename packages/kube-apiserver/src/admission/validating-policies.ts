@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validating admission policies: each policy with each of its bindings and each of their parameters is one evaluation.
 
-import { type AwaitingWork, awaited } from "@purlin/base";
+import { type AwaitingWork, awaited, type Work } from "@purlin/base";
 import {
   ExpressionBudget,
   type ExpressionValues,
@@ -158,7 +158,7 @@ function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): Awai
   try {
     for (const param of yield* paramsOf(binding, { type: params, attributes }, deps)) {
       const withParams = { ...values, params: untypedValue(param ?? null) };
-      const { failures, errors } = evaluateOnce(policy, withParams, { budget, annotations, observeConditions });
+      const { failures, errors } = yield* evaluateOnce(policy, withParams, { budget, annotations, observeConditions });
       const { name } = policy;
       for (const failure of failures) report({ policy: name, ...failure }, { binding, attributes, denials, deps });
       for (const message of errors) {
@@ -241,17 +241,17 @@ interface Evaluated {
 }
 
 /** The validations of a policy that fail. Collects its audit annotations. */
-function evaluateOnce(policy: Policy, values: ExpressionValues, evaluating: Evaluating): Evaluated {
+function* evaluateOnce(policy: Policy, values: ExpressionValues, evaluating: Evaluating): Work<Evaluated> {
   const { budget, annotations, observeConditions } = evaluating;
   const { conditions, variables } = policy.expressions();
-  const holds = conditionsHold(conditions, values, observeConditions);
+  const holds = yield* conditionsHold(conditions, values, observeConditions);
   if (holds !== true) {
     const isDenied = holds !== false && !policy.ignoresFailure;
     return { failures: isDenied ? [errored(policy, holds.error, {})] : [], errors: [] };
   }
   const all = { ...values, variables: new VariableValues(variables, values, budget) };
-  const failures = failedValidations(policy, all, budget);
-  const errors = collectAnnotations(policy, all, annotations);
+  const failures = yield* failedValidations(policy, all, budget);
+  const errors = yield* collectAnnotations(policy, all, annotations);
   return { failures, errors: policy.ignoresFailure ? [] : errors };
 }
 
@@ -259,7 +259,7 @@ function errored(policy: Policy, message: string, { index = 0, seconds = 0 }): F
   return { message, reason: "Invalid", index, isIgnored: policy.ignoresFailure, seconds };
 }
 
-function failedValidations(policy: Policy, values: ExpressionValues, budget: ExpressionBudget): Failure[] {
+function* failedValidations(policy: Policy, values: ExpressionValues, budget: ExpressionBudget): Work<Failure[]> {
   const found: Failure[] = [];
   for (const [index, validation] of policy.expressions().validations.entries()) {
     if (budget.left < 0) return [...found, errored(policy, outOfBudget, { index })];
@@ -268,12 +268,13 @@ function failedValidations(policy: Policy, values: ExpressionValues, budget: Exp
       found.push(errored(policy, why, { index }));
       continue;
     }
+    yield;
     const start = performance.now();
-    const outcome = evaluateAdmission(validation.expression, values, budget);
+    const outcome = yield* evaluateAdmission(validation.expression, values, budget);
     const seconds = (performance.now() - start) / 1000;
     if (!("error" in outcome)) {
       if (outcome.value !== true) {
-        found.push({ ...falseFailure(validation, values, budget), index, isIgnored: false, seconds });
+        found.push({ ...(yield* falseFailure(validation, values, budget)), index, isIgnored: false, seconds });
       }
       continue;
     }
@@ -283,13 +284,13 @@ function failedValidations(policy: Policy, values: ExpressionValues, budget: Exp
   return found;
 }
 
-function falseFailure(
+function* falseFailure(
   validation: PolicyValidation,
   values: ExpressionValues,
   budget: ExpressionBudget,
-): Pick<Denial, "message" | "reason"> {
+): Work<Pick<Denial, "message" | "reason">> {
   const { messageExpression, message, text, reason } = validation;
-  const outcome = messageExpression && evaluateAdmission(messageExpression, values, budget);
+  const outcome = messageExpression && (yield* evaluateAdmission(messageExpression, values, budget));
   const made = outcome !== undefined && "value" in outcome && typeof outcome.value === "string" ? outcome.value : "";
   const trimmed = made.trim();
   const isUsable = trimmed !== "" && !trimmed.includes("\n") && Buffer.byteLength(trimmed) <= maxMessageBytes;

@@ -93,7 +93,7 @@ async function call(hooks: readonly Hook[], calls: Calls = {}): Promise<Outcome>
     *decode(object) {
       return object;
     },
-    conditionsHold: () => true,
+    conditionsHold: () => Promise.resolve(true),
     ...calls.deps,
   };
   const attributes: AdmissionAttributes = {
@@ -276,7 +276,7 @@ test("a webhook that the selectors or conditions exclude is not called", async (
   ]);
   assert.deepEqual([called, object], [["three"], { a: 1 }]);
   assert.deepEqual(
-    (await call([{ name: "one", answer: allow }], { deps: { conditionsHold: () => false } })).called,
+    (await call([{ name: "one", answer: allow }], { deps: { conditionsHold: () => Promise.resolve(false) } })).called,
     [],
   );
 });

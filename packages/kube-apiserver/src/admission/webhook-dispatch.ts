@@ -31,7 +31,11 @@ export interface DispatchDeps {
   /** Decodes an object that a webhook changed, with defaults. */
   readonly decode: (object: JsonObject, type: ResourceType) => Work<JsonObject>;
   /** Whether the match conditions of a webhook hold. Throws 403 when they cannot be evaluated and the webhook must not be skipped. */
-  readonly conditionsHold: (hook: AdmissionWebhook, write: ReviewedWrite, type: WebhookOutcome["type"]) => boolean;
+  readonly conditionsHold: (
+    hook: AdmissionWebhook,
+    write: ReviewedWrite,
+    type: WebhookOutcome["type"],
+  ) => Promise<boolean>;
 }
 
 /** A webhook that the rules select for a class of writes, and the type in which it sees the objects. */
@@ -161,7 +165,7 @@ async function reviewed(
   const shown = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
     one === undefined || type === attributes.type ? one : converted(one, { deps, from: attributes.type, to: type });
   const write = { attributes, type, object: await shown(object), old: await shown(old) };
-  return deps.conditionsHold(hook, write, deps.type) ? write : undefined;
+  return (await deps.conditionsHold(hook, write, deps.type)) ? write : undefined;
 }
 
 interface Conversion {

@@ -144,7 +144,9 @@ test("dry runs do not call a webhook with side effects, whatever its failure pol
   assert.ok(stored);
   const registry = new Registry();
   const metrics = new AdmissionMetrics(registry);
-  const deps = { conditionsHold: () => true, metrics } as unknown as Parameters<typeof callValidating>[2];
+  const deps = { conditionsHold: () => Promise.resolve(true), metrics } as unknown as Parameters<
+    typeof callValidating
+  >[2];
   const type = { group: "", resource: "configmaps", namespaced: true } as unknown as ResourceType;
   const selected = [{ hook: { ...stored, namespaceSelector: undefined, objectSelector: undefined }, type, index: 0 }];
   await assert.rejects(callValidating(selected, { ...attributes, type }, deps), {

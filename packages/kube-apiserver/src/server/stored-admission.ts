@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
-import { awaited } from "@purlin/base";
+import { awaited, inTurns } from "@purlin/base";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { toTypedForm } from "@purlin/kube-objects/typed";
@@ -82,13 +82,13 @@ interface WebhookConditionDeps extends ExpressionDeps {
 /** The check of the match conditions of webhooks. Conditions are compiled when they are first needed. */
 function webhookConditions(deps: WebhookConditionDeps): DispatchDeps["conditionsHold"] {
   const compiled = new WeakMap<AdmissionWebhook, ReturnType<typeof compileConditions>>();
-  return (hook, write, type) => {
+  return async (hook, write, type) => {
     if (hook.matchConditions.length === 0) return true;
     const conditions = compiled.get(hook) ?? compileConditions(hook.matchConditions, webhookScope);
     compiled.set(hook, conditions);
     const values = { ...expressionValues(write, deps), namespaceObject: null };
     const labels = { name: hook.name, kind: "webhook", type, operation: write.attributes.operation } as const;
-    const holds = conditionsHold(conditions, values, deps.metrics.conditions(labels));
+    const holds = await inTurns(conditionsHold(conditions, values, deps.metrics.conditions(labels)));
     if (holds === true) return true;
     if (holds === false || hook.ignoresFailure) {
       deps.metrics.excluded({ ...labels, type: type === "validating" ? "validate" : type });

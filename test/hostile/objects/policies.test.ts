@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission policies and rules of definitions whose expressions take as long as they may: many, nested, and without cost.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { startAttackedServer } from "../harness/server.ts";
+import { define, definition, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
+
+const server = await startAttackedServer();
+after(() => server[Symbol.asyncDispose]());
+
+const configMaps = "/api/v1/namespaces/default/configmaps";
+const admission = "/apis/admissionregistration.k8s.io/v1";
+const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
+const map = (count: number): JsonObject => Object.fromEntries(list(count, (i) => [`k${i}`, "v"]));
+const nested = (inner: string): string => `object.data.all(a, object.data.all(b, ${inner}))`;
+const validations = (...expressions: readonly string[]): JsonObject => ({
+  validations: expressions.map((expression) => ({ expression })),
+});
+/** Lists that have twice as many elements each; the first has the keys of the object. */
+const doubled = (times: number): readonly JsonValue[] => [
+  { name: "v0", expression: "object.data.map(k, k)" },
+  ...list(times, (i) => ({ name: `v${i + 1}`, expression: `variables.v${i} + variables.v${i}` })),
+];
+const slow = nested("a != '' && b != ''");
+
+interface Attack {
+  readonly spec: JsonObject;
+  /** How many keys the object has. */
+  readonly keys: number;
+}
+
+const attacks: Record<string, Attack> = {
+  "two loops in each other": { spec: validations(slow), keys: 1500 },
+  "a hundred validations of two loops": {
+    spec: validations(...list(100, () => nested("a.size() < 100"))),
+    keys: 200,
+  },
+  "conditions of two loops": {
+    spec: {
+      ...validations("true"),
+      matchConditions: list(10, (i) => ({ name: `c${i}`, expression: nested("a != ''") })),
+    },
+    keys: 200,
+  },
+  "a hundred messages of two loops": {
+    spec: {
+      validations: list(100, () => ({
+        expression: "false",
+        messageExpression: `${nested("b.size() < 100")} ? '' : ''`,
+      })),
+    },
+    keys: 200,
+  },
+  "twenty annotations of two loops": {
+    spec: {
+      ...validations("true"),
+      auditAnnotations: list(20, (i) => ({ key: `k${i}`, valueExpression: `${nested("b != ''")} ? '' : ''` })),
+    },
+    keys: 200,
+  },
+  "a variable of two loops": {
+    spec: { ...validations("variables.v"), variables: [{ name: "v", expression: slow }] },
+    keys: 1500,
+  },
+  "loops over terms without cost": {
+    spec: validations(nested(`${list(300, () => "'x' in ['a']").join("||")} || true`)),
+    keys: 500,
+  },
+  "loops over empty texts without cost": {
+    spec: validations(nested(`${list(300, () => "'' != ''").join("||")} || true`)),
+    keys: 500,
+  },
+  "lists of millions of elements that are compared": {
+    spec: { ...validations("variables.v12 == variables.v12"), variables: doubled(12) },
+    keys: 1000,
+  },
+};
+
+for (const [name, { spec, keys }] of Object.entries(attacks)) {
+  test(`a policy with ${name}`, () =>
+    underPolicy("validating", { name, spec }, async () => {
+      const object = { metadata: { name: "attacked" }, data: map(keys) };
+      const { code, text } = await server.during(name, () => sendJson(server.target, ["POST", configMaps], object));
+      assert.ok([201, 422].includes(code), `${code}: ${text.slice(0, 300)}`);
+    }));
+}
+
+const patches: Record<string, { readonly mutation: JsonObject; readonly variables?: readonly JsonValue[] }> = {
+  "two loops": {
+    mutation: {
+      patchType: "ApplyConfiguration",
+      applyConfiguration: { expression: `${slow} ? Object{} : Object{}` },
+    },
+  },
+  "a list of a billion elements": {
+    mutation: {
+      patchType: "JSONPatch",
+      jsonPatch: { expression: "[JSONPatch{op: 'add', path: '/data/x', value: variables.v20}]" },
+    },
+    variables: doubled(20),
+  },
+};
+
+for (const [name, { mutation, variables = [] }] of Object.entries(patches)) {
+  test(`a mutating policy with ${name}`, () => {
+    const spec = { mutations: [mutation], variables: [...variables], reinvocationPolicy: "Never" };
+    return underPolicy("mutating", { name, spec }, async () => {
+      const object = { metadata: { name: "attacked" }, data: map(1000) };
+      const { code, text } = await server.during(name, () => sendJson(server.target, ["POST", configMaps], object));
+      assert.ok([201, 403, 422].includes(code), `${code}: ${text.slice(0, 300)}`);
+    });
+  });
+}
+
+/** Runs an attack on a write that a policy selects. */
+async function underPolicy(
+  kind: "validating" | "mutating",
+  { name: text, spec }: { readonly name: string; readonly spec: JsonObject },
+  attack: () => Promise<void>,
+): Promise<void> {
+  const name = text.replaceAll(/[^a-z]+/g, "-");
+  const [policies, bindings] = [`${admission}/${kind}admissionpolicies`, `${admission}/${kind}admissionpolicybindings`];
+  const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+  const policy = { metadata: { name }, spec: { matchConstraints: { resourceRules: [rule] }, ...spec } };
+  const actions = kind === "validating" ? { validationActions: ["Deny"] } : {};
+  const binding = { metadata: { name }, spec: { policyName: name, ...actions } };
+  for (const [path, object] of [[policies, policy] as const, [bindings, binding] as const]) {
+    const { code, text: answer } = await sendJson(server.target, ["POST", path], object as JsonObject);
+    assert.equal(code, 201, answer.slice(0, 500));
+  }
+  try {
+    await attack();
+  } finally {
+    for (const path of [`${bindings}/${name}`, `${policies}/${name}`, `${configMaps}/attacked`]) {
+      await sendJson(server.target, ["DELETE", path]);
+    }
+  }
+}
+
+test("a definition with nine rules of two loops", async () => {
+  const rule = "self.all(a, self.all(b, a <= 1 && b <= 1))";
+  const items = { type: "array", maxItems: 1000, items: { type: "integer" } };
+  await define(
+    server.target,
+    "Ruled",
+    definition("Ruled", { list: { ...items, "x-kubernetes-validations": list(9, () => ({ rule })) } }),
+  );
+  const object = objectNamed("Ruled", "ruled", { list: list(300, () => 1) });
+  const { code, text } = await server.during("rules", () =>
+    sendJson(server.target, ["POST", objectsOf("Ruled")], object),
+  );
+  assert.equal(code, 201, text.slice(0, 300));
+});
