@@ -12,6 +12,7 @@ import {
   inOwnFlow,
   inTurns,
   isPartDone,
+  soon,
   sorting,
   Turns,
   type Work,
@@ -211,6 +212,19 @@ test("a listener belongs to the flow in which it was bound, no matter which work
   assert.equal(await inFlow(user("a"), () => listener(1)), 1);
   assert.ok(parts() - before <= 3, `waited for ${parts() - before} tasks of another user`);
   await stop();
+});
+
+test("work of one part is done at once when it is wanted soon, and longer work waits for its turn", async () => {
+  function* parts(count: number): Work<string> {
+    for (let i = 1; i < count; i++) yield;
+    return "done";
+  }
+  new Turns();
+  burn(20);
+  assert.equal(soon(parts(1)), "done");
+  const longer = soon(parts(3));
+  assert.ok(longer instanceof Promise);
+  assert.equal(await longer, "done");
 });
 
 test("a part of many small steps is done now and then", () => {

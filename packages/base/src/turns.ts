@@ -177,6 +177,16 @@ function* merging<T>(a: readonly T[], b: readonly T[], compare: (a: T, b: T) => 
   return merged;
 }
 
+/** A function as work that does not yield. */
+export function inOnePart<Arguments extends readonly unknown[], T>(
+  run: (...given: Arguments) => T,
+): (...given: Arguments) => Work<T> {
+  // biome-ignore lint/correctness/useYield: in one part
+  return function* (...given) {
+    return run(...given);
+  };
+}
+
 /** Does the work at once. */
 export function finish<T>(work: AwaitingWork<T>): T {
   for (;;) {
@@ -205,6 +215,15 @@ export async function inTurns<T>(work: AwaitingWork<T>): Promise<T> {
     if (part.done) return part.value;
     part = work.next();
   }
+}
+
+/**
+ * {@link inTurns}, but work of one part is done at once, also when the turn is over. For work that is rarely long, and only once in a task
+ * that has waited for its turn, such as a request.
+ */
+export function soon<T>(work: Work<T>): T | Promise<T> {
+  const part = work.next();
+  return part.done ? part.value : inTurns(work);
 }
 
 async function resumed<T>(work: AwaitingWork<T>, promise: Promise<unknown>): Promise<IteratorResult<unknown, T>> {

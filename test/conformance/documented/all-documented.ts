@@ -18,6 +18,13 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
   "An empty list that `optMap` gives a name, plus another list: `optional.of([]).optMap(m, [m + [1], m])`":
     "packages/cel/src/program.test.ts",
   "Work of a CEL expression that its cost does not count": "test/hostile/objects/policies.test.ts",
+  ...Object.fromEntries(
+    [
+      "Rights of a role that are compared with those of its writer",
+      "Rules of a SelfSubjectRulesReview",
+      "`rawSelector` of an access review",
+    ].map((topic) => [topic, "test/hostile/objects/roles.test.ts"]),
+  ),
   "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
   "Requests of one user": "test/hostile/objects/responses.test.ts",
   "A wrong text in an error": "packages/kube-objects/src/errors/status-error.test.ts",

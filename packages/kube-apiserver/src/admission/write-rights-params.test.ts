@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { storeOf } from "../../test/test-server.ts";
@@ -63,7 +64,7 @@ async function checked(
     name: "",
   } as const;
   try {
-    check({ user, type, target, object: { metadata: { name: "x" }, spec }, old: old && { spec: old } });
+    finish(check({ user, type, target, object: { metadata: { name: "x" }, spec }, old: old && { spec: old } }));
     return { asked, message: undefined };
   } catch (error) {
     assert.equal(findStatusError(error)?.code, 422);

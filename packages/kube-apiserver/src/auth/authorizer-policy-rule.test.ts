@@ -2,15 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type AccessAttributes,
-  coversPath,
-  missingRolesText,
-  type PolicyRule,
-  type RoleRef,
-  ruleAllows,
-  rulesOfRole,
-} from "./authorizer.ts";
+import { finish } from "@purlin/base";
+import { type AccessAttributes, missingRolesText, type PolicyRule, type RoleRef, rulesOfRole } from "./authorizer.ts";
+import { RuleIndex, sought, soughtAccess } from "./rbac/rule-index.ts";
 
 /** A rule in one line: `verbs | groups | resources | names`, or `verbs | paths`. */
 function rule(text: string): PolicyRule {
@@ -82,10 +76,57 @@ const decisions: readonly (readonly [string, string, readonly string[], readonly
 
 for (const [name, text, allowed, refused] of decisions) {
   test(`a rule: ${name}`, () => {
-    for (const one of allowed) assert.ok(ruleAllows(rule(text), access(one)), `allows ${one}`);
-    for (const one of refused) assert.ok(!ruleAllows(rule(text), access(one)), `refuses ${one}`);
+    for (const [how, index] of [
+      ["", indexOf(rule(text))],
+      [" with many words", indexOf(withManyWords(rule(text)))],
+    ] as const) {
+      for (const one of allowed) assert.ok(index.has(soughtAccess(access(one))), `allows ${one}${how}`);
+      for (const one of refused) assert.ok(!index.has(soughtAccess(access(one))), `refuses ${one}${how}`);
+    }
   });
 }
+
+const indexOf = (...rules: PolicyRule[]): RuleIndex => finish(RuleIndex.indexing(rules));
+
+/** A rule with more combinations of words than its index lists, and the same meaning for the words of the tests. */
+function withManyWords(one: PolicyRule): PolicyRule {
+  const words = (list: readonly string[]): string[] =>
+    list.length === 0 ? [] : [...list, ...Array.from({ length: 50 }, (_, i) => `other-${i}`)];
+  return {
+    verbs: words(one.verbs),
+    apiGroups: words(one.apiGroups),
+    resources: words(one.resources),
+    resourceNames: words(one.resourceNames),
+    nonResourceURLs: words(one.nonResourceURLs),
+  };
+}
+
+test("words of several rules are not mixed, whatever characters they contain", () => {
+  const index = indexOf(rule("get | a | b/c"), rule("list | a | pods | x"), rule("get | core | pods | y"));
+  assert.ok(index.has(sought({ verb: "get", group: "a", resource: "b/c", name: undefined })));
+  assert.ok(!index.has(sought({ verb: "get", group: "a/b", resource: "c", name: undefined })));
+  assert.ok(!index.has(sought({ verb: "geta", group: "", resource: "b/c", name: undefined })));
+  assert.ok(!index.has(sought({ verb: "list", group: "a", resource: "pods", name: "y" })));
+  assert.ok(!index.has(sought({ verb: "list", group: "a", resource: "pods", name: undefined })));
+  assert.ok(index.has(sought({ verb: "list", group: "a", resource: "pods", name: "x" })));
+});
+
+test("names of several rules add up, and a rule without names is for all", () => {
+  const some = indexOf(rule("get | a | b | x"), rule("get | a | b | y"));
+  const on = (name: string | undefined) => sought({ verb: "get", group: "a", resource: "b", name });
+  assert.deepEqual(
+    [some.has(on("x")), some.has(on("y")), some.has(on("z")), some.has(on(undefined))],
+    [true, true, false, false],
+  );
+  const all = indexOf(rule("get | a | b | x"), { ...rule("get | a | b"), resourceNames: [] }, rule("get | a | b | y"));
+  assert.ok(all.has(on(undefined)));
+  assert.ok(all.has(on("z")));
+});
+
+const coversPath = (url: string, path: string): boolean =>
+  [["get"], ["get", ...Array.from({ length: 50 }, (_, i) => `other-${i}`)]].every((verbs) =>
+    indexOf({ ...noRule, verbs, nonResourceURLs: [url, "/x/y/z", "/x/z"] }).has(sought({ verb: "get", path })),
+  );
 
 test("a URL with a star covers paths and other such URLs below it", () => {
   assert.ok(coversPath("/api/*", "/api/v1/*"));
@@ -121,4 +162,10 @@ test("the text about missing roles names each role once", () => {
     missingRolesText([role("Role", "a", "ns")], () => "roles"),
     `roles.${suffix} "a" not found`,
   );
+});
+
+test("URLs of many lengths are many steps", () => {
+  const urls = Array.from({ length: 500 }, (_, i) => `/${"x".repeat(i)}*`);
+  assert.ok(indexOf({ ...noRule, verbs: ["get"], nonResourceURLs: urls }).steps > 500);
+  assert.ok(indexOf({ ...noRule, verbs: ["get"], nonResourceURLs: ["/a*", "/b*", "/c*"] }).steps < 20);
 });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish, isPartDone, type Work } from "@purlin/base";
 import { forbidden, type StatusError } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt } from "@purlin/kube-objects/object";
 import { bootstrapTable } from "./rbac/bootstrap-table.ts";
+import { RuleIndex, soughtAccess } from "./rbac/rule-index.ts";
 import { mastersGroup, serviceAccountsGroup, type User } from "./user.ts";
 
 /** What a user wants to do: something with a resource, or with a path outside the resources. */
@@ -31,14 +33,22 @@ export interface AccessDecision {
   readonly reason: string;
 }
 
-/** Decides about every request, and answers every access review. */
+/** Decides whether a user may do something. */
 export type Authorizer = (user: User, access: AccessAttributes) => AccessDecision;
+
+/** The same in parts: a user can have thousands of roles. Decides about every request, and answers every access review. */
+export type Authorizing = (user: User, access: AccessAttributes) => Work<AccessDecision>;
+
+/** The authorizer of what must be decided at once, such as an expression. */
+export function atOnce(authorizing: Authorizing): Authorizer {
+  return (user, access) => finish(authorizing(user, access));
+}
 
 /** How requests are authorized: by roles and bindings, or with all rights for masters and ServiceAccounts. */
 export type Authorization = "admin" | "rbac";
 
 /** Lists the rules of a user in a namespace. */
-export type RuleResolver = (user: User, namespace: string) => RuleSet;
+export type RuleResolver = (user: User, namespace: string) => Work<RuleSet>;
 
 /** Masters and ServiceAccounts may do everything, other users what everyone may do on every cluster. */
 export const adminAuthorizer: Authorizer = (user, access) => {
@@ -51,11 +61,12 @@ export const adminAuthorizer: Authorizer = (user, access) => {
 };
 
 /** The rules by which {@link adminAuthorizer} decides. */
-export const adminRules: RuleResolver = (user) =>
-  grantedRules(
+export const adminRules: RuleResolver = function* (user) {
+  return grantedRules(
     user,
     [mastersGroup, serviceAccountsGroup].some((group) => user.groups.includes(group)),
   );
+};
 
 /** 403 with the text of the reference, in which a user and what it asked for are escaped as in HTML. */
 export function accessDenied(user: User, access: AccessAttributes, { reason }: AccessDecision): StatusError {
@@ -83,7 +94,7 @@ interface Grant {
   /** The name of the role, and of its binding. */
   readonly role: string;
   readonly groups: readonly string[];
-  readonly rules: readonly PolicyRule[];
+  readonly rules: RuleIndex;
 }
 
 /** To review oneself, to discover what the server serves, and for the group of the same name to read metrics. */
@@ -92,7 +103,11 @@ const publicRoles = ["system:basic-user", "system:public-info-viewer", "system:d
 const defaultGrants: readonly Grant[] = publicRoles.flatMap((role) =>
   bootstrapTable
     .filter(({ name }) => name === role)
-    .map(({ rules, subjects = [] }) => ({ role, rules, groups: subjects.map(({ name }) => name) })),
+    .map(({ rules, subjects = [] }) => ({
+      role,
+      rules: finish(RuleIndex.indexing(rules)),
+      groups: subjects.map(({ name }) => name),
+    })),
 );
 
 /** The rule of everything. */
@@ -100,9 +115,10 @@ const everything: readonly PolicyRule[] = bootstrapTable.find(({ name }) => name
 
 /** Why a user is allowed by default; undefined when the user is not. */
 function grantedReason(user: User, access: AccessAttributes): string | undefined {
+  const wanted = soughtAccess(access);
   for (const { role, groups, rules } of defaultGrants) {
     const group = groups.find((name) => user.groups.includes(name));
-    if (group !== undefined && rules.some((rule) => ruleAllows(rule, access))) {
+    if (group !== undefined && rules.has(wanted)) {
       return `RBAC: allowed by ClusterRoleBinding "${role}" of ClusterRole "${role}" to Group "${group}"`;
     }
   }
@@ -112,8 +128,8 @@ function grantedReason(user: User, access: AccessAttributes): string | undefined
 /** The rules of a user that is trusted with everything, or only with what everyone may do. */
 function grantedRules(user: User, isTrusted: boolean): RuleSet {
   const granted = defaultGrants.filter(({ groups }) => groups.some((group) => user.groups.includes(group)));
-  const rules = granted.flatMap((grant) => grant.rules);
-  return { rules: isTrusted ? [...rules, ...everything] : rules, missing: [] };
+  const rules = granted.map((grant) => grant.rules.rules);
+  return { rules: isTrusted ? [...rules, everything] : rules, missing: [] };
 }
 
 /** One rule of a Role or ClusterRole: verbs on resources, or verbs on paths. Lists that are not set are empty. */
@@ -126,9 +142,19 @@ export interface PolicyRule {
 }
 
 /** The rules of a Role or ClusterRole. */
+export function* readingRules(role: JsonObject): Work<readonly PolicyRule[]> {
+  const listed = memberAt(role, ["rules"]);
+  const rules: PolicyRule[] = [];
+  for (const rule of Array.isArray(listed) ? listed : []) {
+    if (isPartDone()) yield;
+    if (isJsonObject(rule)) rules.push(policyRule(rule));
+  }
+  return rules;
+}
+
+/** {@link readingRules} at once. */
 export function rulesOfRole(role: JsonObject): readonly PolicyRule[] {
-  const rules = memberAt(role, ["rules"]);
-  return Array.isArray(rules) ? rules.filter(isJsonObject).map(policyRule) : [];
+  return finish(readingRules(role));
 }
 
 function policyRule(rule: JsonObject): PolicyRule {
@@ -145,34 +171,6 @@ function strings(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Whether the rule allows the access. */
-export function ruleAllows(rule: PolicyRule, access: AccessAttributes): boolean {
-  if (!has(rule.verbs, access.verb)) return false;
-  if (access.kind === "path") return rule.nonResourceURLs.some((url) => coversPath(url, access.path));
-  const { group, resource, subresource, name } = access;
-  return (
-    has(rule.apiGroups, group) &&
-    allowsResource(rule.resources, resource, subresource) &&
-    (rule.resourceNames.length === 0 || rule.resourceNames.includes(name))
-  );
-}
-
-/** Whether the list contains the value, or the star that stands for every value. */
-export function has(list: readonly string[], value: string): boolean {
-  return list.includes("*") || list.includes(value);
-}
-
-// `pods` does not include `pods/log`; `*` includes all subresources, and `*/log` those of every resource.
-function allowsResource(resources: readonly string[], resource: string, subresource: string): boolean {
-  if (subresource === "") return has(resources, resource);
-  return has(resources, `${resource}/${subresource}`) || resources.includes(`*/${subresource}`);
-}
-
-/** Whether a URL of a rule, which may end with a star, covers a path or another such URL. */
-export function coversPath(url: string, path: string): boolean {
-  return url === path || (url.endsWith("*") && path.startsWith(url.replace(/(?<!\*)\*+$/, "")));
-}
-
 /** A role that a binding refers to. The namespace is empty for ClusterRoles. */
 export interface RoleRef {
   readonly kind: string;
@@ -182,7 +180,8 @@ export interface RoleRef {
 
 /** The rules of a user in a namespace. */
 export interface RuleSet {
-  readonly rules: readonly PolicyRule[];
+  /** By role. */
+  readonly rules: readonly (readonly PolicyRule[])[];
   /** Roles that bindings of the user refer to and that do not exist. */
   readonly missing: readonly RoleRef[];
 }

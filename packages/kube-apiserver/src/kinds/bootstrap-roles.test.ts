@@ -105,6 +105,14 @@ test("a role that has everything is returned as it is, with what was added to it
   assert.equal(reconciledRole(more, wanted), more);
 });
 
+test("a role gets all rights that it lacks, however many", () => {
+  const resources = Array.from({ length: 3_000 }, (_, index) => `a-resource-with-a-long-name-${index}`);
+  const wanted = { metadata: { name: "r" }, rules: [{ apiGroups: [""], resources, verbs: ["get"] }] };
+  const held = { metadata: { name: "r" }, rules: [] };
+  const rules = reconciledRole(held, wanted)["rules"];
+  assert.equal(Array.isArray(rules) && rules.length, resources.length);
+});
+
 test("missing rights are added after the rules of a role, one rule for each right", () => {
   const rules = [{ verbs: ["get"], apiGroups: [""], resources: ["pods"] }];
   assert.deepEqual(reconciledRole({ ...wanted, rules }, wanted)["rules"], [

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { type PolicyRule, rulesOfRole } from "../auth/authorizer.ts";
 import { type BootstrapRole, type BootstrapSubject, bootstrapTable } from "../auth/rbac/bootstrap-table.ts";
-import { missingRights } from "../auth/rbac/escalation.ts";
+import { missingRights, ruleOf, withoutLimits } from "../auth/rbac/escalation.ts";
+import { RuleIndex } from "../auth/rbac/rule-index.ts";
 import { metaOf } from "../objects/object-members.ts";
 
 const rbac = "rbac.authorization.k8s.io";
@@ -100,7 +102,9 @@ const autoupdate = "rbac.authorization.kubernetes.io/autoupdate";
  */
 export function reconciledRole(existing: JsonObject, wanted: JsonObject): JsonObject {
   if (isProtected(existing)) return existing;
-  const missing = missingRights(rulesOfRole(existing), rulesOfRole(wanted)).map(ruleObject);
+  const held = finish(RuleIndex.indexing(rulesOfRole(existing)));
+  const { rights } = finish(missingRights([held], rulesOfRole(wanted), withoutLimits));
+  const missing = rights.map((right) => ruleObject(ruleOf(right)));
   const rules = missing.length === 0 ? {} : { rules: [...listAt(existing, "rules"), ...missing] };
   return withMetadata({ ...existing, ...rules, ...missingSelectors(existing, wanted) }, existing, wanted);
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish, inOnePart } from "@purlin/base";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import { admin, testRequest } from "../../test/test-server.ts";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
-import { impersonated } from "./impersonation.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { impersonating } from "./impersonation.ts";
+
+const impersonated = (request: ApiRequest): ApiRequest =>
+  finish(impersonating(request, target, inOnePart(adminAuthorizer)));
 
 const target = { kind: "path", verb: "get", path: "/api" } as const;
 const jane: User = { name: "jane", groups: ["system:authenticated"] };
@@ -49,14 +54,14 @@ const cases: Record<string, { reason: string; headers: Record<string, string>; w
 
 for (const [name, { reason, headers, want }] of Object.entries(cases)) {
   test(`impersonate: ${name}`, () => {
-    assert.deepEqual(impersonated(testRequest("/api", { headers }), target, adminAuthorizer).user, want, reason);
+    assert.deepEqual(impersonated(testRequest("/api", { headers })).user, want, reason);
   });
 }
 
 test("only a user with the permission can impersonate, and the error names the missing one", () => {
   const headers = { "impersonate-user": "system:serviceaccount:ns:robot" };
   assert.throws(
-    () => impersonated(testRequest("/api", { headers, user: jane }), target, adminAuthorizer),
+    () => impersonated(testRequest("/api", { headers, user: jane })),
     (error) =>
       isForbidden(error) &&
       /User "jane" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ns"/.test(
@@ -67,10 +72,7 @@ test("only a user with the permission can impersonate, and the error names the m
 
 test("groups without a user are refused", () => {
   const headers = { "impersonate-group": "system:masters" };
-  assert.throws(
-    () => impersonated(testRequest("/api", { headers }), target, adminAuthorizer),
-    /without impersonating a user/,
-  );
+  assert.throws(() => impersonated(testRequest("/api", { headers })), /without impersonating a user/);
 });
 
 test("the signal of the request stays lazy", () => {
@@ -85,7 +87,18 @@ test("the signal of the request stays lazy", () => {
       },
     },
   );
-  const result = impersonated(request, target, adminAuthorizer);
+  const result = impersonated(request);
   assert.equal(made, 0);
   assert.equal(result.signal.aborted, true);
+});
+
+test("thousands of groups are checked in parts", () => {
+  const groups = Array.from({ length: 5000 }, (_, i) => `g${i}`);
+  const headers = { "impersonate-user": "bob", "impersonate-group": groups.join(", ") };
+  const work = impersonating(testRequest("/api", { headers }), target, inOnePart(adminAuthorizer));
+  let parts = 1;
+  let part = work.next();
+  for (; !part.done; part = work.next()) parts += 1;
+  assert.equal(part.value.user.groups.length, 5001);
+  assert.ok(parts > 10, `${parts} parts`);
 });

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone, type Work } from "@purlin/base";
 import { badRequest } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
-import { type AccessAttributes, type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
+import { type AccessAttributes, type Authorizing, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
 import { anonymous, authenticatedGroup, serviceAccountsGroup, type User, unauthenticatedGroup } from "../auth/user.ts";
 import type { ApiRequest } from "./api-request.ts";
 
 const extraPrefix = "impersonate-extra-";
 
 /** The request as the user it names in its Impersonate headers, if it names one and its own user may act for that one. */
-export function impersonated(request: ApiRequest, target: AccessAttributes, authorizer: Authorizer): ApiRequest {
+export function* impersonating(
+  request: ApiRequest,
+  target: AccessAttributes,
+  authorizing: Authorizing,
+): Work<ApiRequest> {
   const { headers } = request;
   const name = headers["impersonate-user"] ?? "";
   const others = headers["impersonate-group"] || headers["impersonate-uid"] || extraHeaders(request)[0];
@@ -18,17 +23,27 @@ export function impersonated(request: ApiRequest, target: AccessAttributes, auth
   const constraint = constraintOf(user, headers["impersonate-group"]);
   const action = constraint && { ...target, verb: `impersonate-on:${constraint.mode}:${target.verb}` };
   const needed = constraint === undefined || action === undefined ? [] : [...constraint.identity, action];
-  if (constraint !== undefined && needed.every((access) => authorizer(request.user, access).allowed)) {
+  if (constraint !== undefined && (yield* areAllowed(needed, request.user, authorizing))) {
     const known = constraint.mode === nodeMode ? { ...user, groups: nodeGroups } : user;
     request.audit?.impersonates(known, `impersonate:${constraint.mode}`);
     return withUser(request, known);
   }
   for (const access of accesses(user, headers["impersonate-group"])) {
-    const decision = authorizer(request.user, access);
+    // A header can name thousands of groups.
+    if (isPartDone()) yield;
+    const decision = yield* authorizing(request.user, access);
     if (!decision.allowed) throw accessDenied(request.user, access, decision);
   }
   request.audit?.impersonates(user);
   return withUser(request, user);
+}
+
+function* areAllowed(needed: readonly AccessAttributes[], user: User, authorizing: Authorizing): Work<boolean> {
+  for (const access of needed) {
+    if (isPartDone()) yield;
+    if (!(yield* authorizing(user, access)).allowed) return false;
+  }
+  return true;
 }
 
 /** The requested user as Go prints it with `%#v`. */

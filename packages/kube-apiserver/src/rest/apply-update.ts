@@ -13,6 +13,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
+import { grantsRights } from "../auth/rbac/escalation.ts";
 import { isDeleting, metaOf, withMeta } from "../objects/object-members.ts";
 import { objectKey, type ResourceType } from "../registry/registry.ts";
 
@@ -70,7 +71,7 @@ export async function applyUpdate(rest: RestRequest, given: UpdatePlan, form: Ob
     return objectResponse(rest, (await rest.strategy.storage.conversion?.stored(object)) ?? object, form);
   }
   const waits = plan.admission?.waits || rest.strategy.storage.conversion !== undefined;
-  const isLarge = waits || isLargeRequest(rest) || isLargeEntry(store.get(key));
+  const isLarge = waits || grantsRights(type) || isLargeRequest(rest) || isLargeEntry(store.get(key));
   const { outcome, entry } = await (isLarge ? writeLarge(rest, plan, key) : writeAtOnce(rest, plan, key));
   if (outcome.action === "delete" || entry === undefined) return objectResponse(rest, outcome.object, form);
   return entryResponse(rest, await prepareToServe(rest, entry), form);
@@ -162,7 +163,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   yield;
   const edited = yield* plan.edit(old);
   yield;
-  rest.requireNoEscalation({ user: rest.request.user, type, target, object: edited, old });
+  yield* rest.requiringNoEscalation({ user: rest.request.user, type, target, object: edited, old });
   if (plan.comparesUid) requireUid(rest, edited, old);
   requireVersion(rest, plan, { edited, current });
   const tracked = plan.tracked
@@ -173,7 +174,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   yield;
   const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
   if (admitted !== tracked) {
-    rest.requireNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
+    yield* rest.requiringNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
     requireAllowed(rest, admitted, { old, sent: tracked });
   }
   const prepared = strategy.storage.prepareUpdate(withSystemFields(admitted, old, type), old, plan.endpoint);

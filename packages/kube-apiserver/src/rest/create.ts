@@ -100,7 +100,7 @@ async function createTracked(
   const admitted = await mutated(rest, managed, options);
   if (admitted !== managed) requireAllowed(rest, admitted, { old: undefined, sent: managed });
   const { request, target } = rest;
-  rest.requireNoEscalation({ user: request.user, type, target, object: admitted, old: undefined });
+  await inTurns(rest.requiringNoEscalation({ user: request.user, type, target, object: admitted, old: undefined }));
   return storeNew(rest, admitted, options);
 }
 

@@ -39,7 +39,7 @@ export interface RestServices {
   readonly guardDelete?: DeleteGuard | undefined;
   readonly authorizer: Authorizer;
   /** Throws when the write would grant rights that its user does not hold. */
-  readonly requireNoEscalation: EscalationCheck;
+  readonly requiringNoEscalation: EscalationCheck;
 }
 
 /** One request for one resource. */

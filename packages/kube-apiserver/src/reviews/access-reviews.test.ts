@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish, inOnePart } from "@purlin/base";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AccessAttributes, RuleSet } from "../auth/authorizer.ts";
@@ -11,9 +12,11 @@ import { accessReviews, authenticationReviews } from "./access-reviews.ts";
 const jane: User = { name: "jane", groups: ["dev"] };
 const rules: RuleSet = {
   rules: [
-    { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: [], nonResourceURLs: [] },
-    { verbs: ["get"], apiGroups: [""], resources: ["secrets"], resourceNames: ["a"], nonResourceURLs: [] },
-    { verbs: ["get"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["/healthz"] },
+    [
+      { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: [], nonResourceURLs: [] },
+      { verbs: ["get"], apiGroups: [""], resources: ["secrets"], resourceNames: ["a"], nonResourceURLs: [] },
+    ],
+    [{ verbs: ["get"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["/healthz"] }],
   ],
   missing: [{ kind: "ClusterRole", name: "gone", namespace: "" }],
 };
@@ -26,15 +29,44 @@ interface Asked {
 /** The answer to a review in a namespace; `get` is allowed. */
 function answered(kind: string, review: JsonObject, namespace = "", asked: Asked[] = []): JsonObject {
   const reviews = accessReviews(
-    (user, access) => {
+    inOnePart((user, access) => {
       asked.push({ user, access });
       return access.verb === "get" ? { allowed: true, reason: "by a role" } : { allowed: false, reason: "" };
+    }),
+    function* (user, place) {
+      yield;
+      if (place === "many") return { rules: manyRules, missing: [] };
+      return user === jane && place === "ns" ? rules : { rules: [], missing: [] };
     },
-    (user, place) => (user === jane && place === "ns" ? rules : { rules: [], missing: [] }),
   );
   const answer = reviews[kind] ?? assert.fail(kind);
-  return answer({ review, user: jane, namespace, now: new Date(0) });
+  return finish(answer({ review, user: jane, namespace, now: new Date(0) }));
 }
+
+const oneRule = { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: [], nonResourceURLs: [] };
+const manyRules = [Array.from({ length: 9_999 }, () => oneRule), [oneRule, oneRule]];
+
+test("a review of rules lists a bounded number of rules, and says that there are more", () => {
+  const { status } = answered("selfsubjectrulesreviews", { spec: { namespace: "many" } });
+  const { resourceRules, ...others } = status as JsonObject;
+  assert.equal((resourceRules as unknown[]).length, 10_000);
+  assert.deepEqual(others, {
+    nonResourceRules: [],
+    incomplete: true,
+    evaluationError: "only the first 10000 rules are listed",
+  });
+});
+
+test("a selector may not be longer than a request can be", () => {
+  const review = (rawSelector: string): JsonObject => ({
+    spec: { resourceAttributes: { verb: "list", labelSelector: { rawSelector } } },
+  });
+  assert.ok(answered("selfsubjectaccessreviews", review("a=b,".repeat(16_000))));
+  assert.throws(
+    () => answered("selfsubjectaccessreviews", review("a=b,".repeat(17_000))),
+    /spec\.resourceAttributes\.labelSelector\.rawSelector: Too long: may not be more than 65536 bytes/,
+  );
+});
 
 const resourceAttributes = {
   verb: "get",
@@ -252,7 +284,8 @@ const token = (text: string, order: string[] = []): JsonObject => {
     },
   ]);
   const review = { spec: { token: text } };
-  return reviews["tokenreviews"]?.({ review, user: jane, namespace: "", now: new Date(0) }) ?? assert.fail();
+  const answer = reviews["tokenreviews"] ?? assert.fail();
+  return finish(answer({ review, user: jane, namespace: "", now: new Date(0) }));
 };
 
 test("a token is reviewed by each authenticator until one knows it", () => {
@@ -277,7 +310,8 @@ test("a user can review itself", () => {
   const reviews = authenticationReviews(() => []);
   const review = { kind: "SelfSubjectReview", metadata: { name: "x" } };
   const user = { ...jane, uid: "7" };
-  assert.deepEqual(reviews["selfsubjectreviews"]?.({ review, user, namespace: "", now: new Date(0) }), {
+  const answer = reviews["selfsubjectreviews"] ?? assert.fail();
+  assert.deepEqual(finish(answer({ review, user, namespace: "", now: new Date(0) })), {
     kind: "SelfSubjectReview",
     metadata: { creationTimestamp: "1970-01-01T00:00:00Z" },
     status: { userInfo: { username: "jane", uid: "7", groups: ["dev"] } },

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { inTurns } from "@purlin/base";
+import { inOnePart, inTurns, type Work } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   badRequest,
   type FieldError,
+  firstErrors,
   forbiddenValue,
   invalid,
   invalidPrinted,
   invalidValue,
   requiredValue,
+  tooLong,
 } from "@purlin/kube-objects/errors";
 import { goJson, goQuotedList, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
@@ -18,8 +20,9 @@ import { parseFieldSelector, parseLabelSelector } from "@purlin/kube-objects/sel
 import {
   type AccessAttributes,
   type AccessDecision,
-  type Authorizer,
+  type Authorizing,
   missingRolesText,
+  type PolicyRule,
   type RuleResolver,
   type RuleSet,
 } from "../auth/authorizer.ts";
@@ -34,14 +37,17 @@ import type { RestRequest } from "../rest/rest-context.ts";
 import { writeOptions } from "../rest/write-options.ts";
 
 /** The reviews of the authorization group, answered by the authorizer that judges requests. */
-export function accessReviews(authorizer: Authorizer, rulesFor: RuleResolver): Readonly<Record<string, Review>> {
-  const decided = (question: Question, user: User, access: AccessAttributes): JsonObject =>
-    withStatus(question, { ...verdict(authorizer(user, access)), ...evaluation(specOf(question)) });
+export function accessReviews(authorizing: Authorizing, rulesFor: RuleResolver): Readonly<Record<string, Review>> {
+  const deciding = function* (question: Question, user: User, access: AccessAttributes): Work<JsonObject> {
+    const ignored = evaluation(specOf(question));
+    yield;
+    return withStatus(question, { ...verdict(yield* authorizing(user, access)), ...ignored });
+  };
   return {
     selfsubjectaccessreviews: (question) => {
       const spec = specOf(question);
       requireValid([...attributeErrors(spec), ...selectorErrors(spec), ...metadataErrors(question)]);
-      return decided(question, question.user, accessOf(spec));
+      return deciding(question, question.user, accessOf(spec));
     },
     subjectaccessreviews: (question) => {
       const spec = specOf(question);
@@ -51,13 +57,13 @@ export function accessReviews(authorizer: Authorizer, rulesFor: RuleResolver): R
         ...selectorErrors(spec),
         ...metadataErrors(question),
       ]);
-      return decided(question, subjectOf(spec), accessOf(spec));
+      return deciding(question, subjectOf(spec), accessOf(spec));
     },
     localsubjectaccessreviews: (question) => {
       const spec = specOf(question);
       const errors = [...metadataErrors(question), ...placeErrors(spec, question.namespace)];
       requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...selectorErrors(spec), ...errors]);
-      return decided(question, subjectOf(spec), accessOf(spec));
+      return deciding(question, subjectOf(spec), accessOf(spec));
     },
     selfsubjectrulesreviews: rulesReview(rulesFor),
   };
@@ -109,6 +115,9 @@ function askedSelectors(spec: JsonObject): AskedSelector[] {
   });
 }
 
+/** A selector is part of a URL, and this server reads no longer headers. */
+const longestSelector = 64 * 1024;
+
 function selectorErrors(spec: JsonObject): FieldError[] {
   return askedSelectors(spec).flatMap(({ name, raw, requirements }) => {
     const path = `${resourceField}.${name}`;
@@ -118,8 +127,9 @@ function selectorErrors(spec: JsonObject): FieldError[] {
       ...(raw !== "" && isGiven
         ? [invalidValue(`${path}.rawSelector`, raw, "may not specified at the same time as requirements")]
         : []),
+      ...(Buffer.byteLength(raw) > longestSelector ? [tooLong(`${path}.rawSelector`, longestSelector)] : []),
       ...(raw === "" && !isGiven ? [requiredValue(`${path}.requirements`, missing)] : []),
-      ...requirements.flatMap((one, index) => requirementErrors(one, name, `${path}.requirements[${index}]`)),
+      ...firstErrors(requirements, (one, index) => requirementErrors(one, name, `${path}.requirements[${index}]`)),
     ];
   });
 }
@@ -141,7 +151,7 @@ function requirementErrors(requirement: JsonObject, name: AskedSelector["name"],
   return [
     ...operatorErrors,
     ...labelKeyProblems(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
-    ...values.flatMap((value, index) =>
+    ...firstErrors(values, (value, index) =>
       labelValueProblems(value).map((problem) => invalidValue(`${path}.values[${index}]`, value, problem)),
     ),
   ];
@@ -234,17 +244,24 @@ function subjectOf(spec: JsonObject): User {
 
 /** All rules of the user in a namespace. */
 function rulesReview(rulesFor: RuleResolver): Review {
-  return ({ review, user }) => {
+  return function* ({ review, user }) {
     const namespace = stringAt(review, ["spec", "namespace"]);
     if (namespace === "") throw badRequest("no namespace on request");
     const { apiVersion = "", kind = "" } = review;
     // The reference answers with a new object, not with the question.
-    return { apiVersion, kind, metadata: {}, spec: {}, status: rulesStatus(rulesFor(user, namespace)) };
+    return { apiVersion, kind, metadata: {}, spec: {}, status: rulesStatus(yield* rulesFor(user, namespace)) };
   };
 }
 
-function rulesStatus({ rules, missing }: RuleSet): JsonObject {
-  const error = missingRolesText(missing);
+/** Roles can have more rules than a response has room for. */
+const mostRules = 10_000;
+
+function rulesStatus({ rules: byRole, missing }: RuleSet): JsonObject {
+  const rules: PolicyRule[] = [];
+  for (const ofRole of byRole) rules.push(...ofRole.slice(0, mostRules - rules.length));
+  const isComplete = byRole.reduce((sum, { length }) => sum + length, 0) === rules.length;
+  const problems = [missingRolesText(missing), isComplete ? "" : `only the first ${mostRules} rules are listed`];
+  const error = problems.filter(Boolean).join("; ");
   return {
     resourceRules: rules
       .filter(({ resources }) => resources.length > 0)
@@ -257,7 +274,7 @@ function rulesStatus({ rules, missing }: RuleSet): JsonObject {
     nonResourceRules: rules
       .filter(({ nonResourceURLs }) => nonResourceURLs.length > 0)
       .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
-    incomplete: false,
+    incomplete: !isComplete,
     ...(error === "" ? {} : { evaluationError: error }),
   };
 }
@@ -272,7 +289,7 @@ interface Question {
 }
 
 /** Answers a review. */
-type Review = (question: Question) => JsonObject;
+type Review = (question: Question) => Work<JsonObject>;
 
 /** The question with its status filled in. */
 function withStatus({ review }: Question, status: JsonObject): JsonObject {
@@ -299,7 +316,7 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const { object: managed } = await inTurns(manager.updating(undefined, object, options.manager));
   const admitted = await admitUnstored(rest, managed, options.dryRun);
   const question = { review: admitted, user: request.user, namespace: target.namespace, now: rest.now() };
-  return { ...objectResponse(rest, review(question), form), code: 201 };
+  return { ...objectResponse(rest, await inTurns(review(question)), form), code: 201 };
 }
 
 /** A review without the metadata that only the server sets, and without the namespace of a kind that has none. */
@@ -311,12 +328,12 @@ function withoutSystemFields(review: JsonObject, isNamespaced: boolean): JsonObj
 /** The reviews of the authentication group. */
 export function authenticationReviews(tokens: () => readonly TokenAuthenticator[]): Readonly<Record<string, Review>> {
   return {
-    selfsubjectreviews: ({ review, user, now }) => ({
+    selfsubjectreviews: inOnePart(({ review, user, now }: Question) => ({
       ...review,
       metadata: { creationTimestamp: timestamp(now) },
       status: { userInfo: userInfo(user) },
-    }),
-    tokenreviews: (question) => withStatus(question, tokenStatus(specOf(question), tokens())),
+    })),
+    tokenreviews: inOnePart((question: Question) => withStatus(question, tokenStatus(specOf(question), tokens()))),
   };
 }
 

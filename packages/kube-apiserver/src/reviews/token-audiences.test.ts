@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { ServiceAccountTokens, staticTokens } from "../auth/user.ts";
 import { authenticationReviews } from "./access-reviews.ts";
@@ -23,8 +24,9 @@ const fixed = staticTokens(new Map([["fixed", { name: "admin", groups: [] }]]));
 const status = (text: string, audiences?: readonly string[]): JsonObject => {
   const review = { spec: { token: text, ...(audiences && { audiences: [...audiences] }) } };
   const reviews = authenticationReviews(() => [fixed, accounts.authenticate]);
-  const answer = reviews["tokenreviews"]?.({ review, user: jane, namespace: "", now: new Date(0) });
-  return (answer?.["status"] ?? assert.fail()) as JsonObject;
+  const answer = reviews["tokenreviews"] ?? assert.fail();
+  const answered = finish(answer({ review, user: jane, namespace: "", now: new Date(0) }));
+  return (answered["status"] ?? assert.fail()) as JsonObject;
 };
 const mismatch = (own: string, target: string): JsonObject => ({
   user: {},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inOnePart } from "@purlin/base";
 import { conflict, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-server.ts";
@@ -21,7 +22,7 @@ const failures: Record<string, () => Error> = {
 
 const unexpected: unknown[] = [];
 const handle = createHandler({
-  authorizer: adminAuthorizer,
+  authorizing: inOnePart(adminAuthorizer),
   paths: [
     ({ path }) =>
       ["/known", "/healthz", "/version", "/apis/apps/v1"].includes(path)
@@ -164,8 +165,9 @@ test("failures come in the form that was asked for", async () => {
 test("a denied request is reported, with a way to ask whether it would be denied still", async () => {
   let allowed = false;
   const denied: { readonly text: string; readonly isAllowed: () => boolean }[] = [];
+  const authorizer = () => ({ allowed, reason: "" });
   const guarded = createHandler({
-    authorizer: () => ({ allowed, reason: "" }),
+    authorizing: inOnePart(authorizer),
     paths: [],
     resources: async () => ({ kind: "complete", code: 200, payload: textPayload("pods") }),
     isBuiltinPath: () => false,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish, soon } from "@purlin/base";
 import type { BeginAudit } from "../audit/audit.ts";
-import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
+import { type Authorizing, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -9,7 +10,7 @@ import {
   textPayload,
   tooLate,
 } from "../request/api-request.ts";
-import { impersonated } from "../request/impersonation.ts";
+import { impersonating } from "../request/impersonation.ts";
 import {
   errorResponse,
   isUnexpected,
@@ -20,13 +21,13 @@ import {
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
 
 /** Answers requests for a path outside the resources; undefined for other paths. */
-export type PathEndpoint = (request: ApiRequest) => ApiResponse | Promise<ApiResponse> | undefined;
+export type PathEndpoint = (request: ApiRequest) => ApiResponse | Promise<ApiResponse | undefined> | undefined;
 
 /** Answers requests for a resource; undefined: there is no such resource. */
 type ResourceEndpoint = (request: ApiRequest, target: ResourceAccess) => Promise<ApiResponse | undefined>;
 
 interface HandlerOptions {
-  readonly authorizer: Authorizer;
+  readonly authorizing: Authorizing;
   readonly paths: readonly PathEndpoint[];
   readonly resources: ResourceEndpoint;
   /** Answers requests for the APIs of other servers; undefined for all others. */
@@ -74,17 +75,17 @@ async function answered(request: ApiRequest, target: RequestTarget, options: Han
 }
 
 async function route(original: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
-  const request = impersonated(original, target, options.authorizer);
+  const request = await soon(impersonating(original, target, options.authorizing));
   const timeoutMs = target.verb === "watch" ? undefined : requestTimeoutMs(request.query);
   return (await inTime(timeoutMs, () => allowed(request, target, options))) ?? tooLate();
 }
 
 async function allowed(request: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
-  const decision = options.authorizer(request.user, target);
+  const decision = await soon(options.authorizing(request.user, target));
   request.audit?.decided(decision);
   if (!decision.allowed) {
     const error = accessDenied(request.user, target, decision);
-    options.onDenied?.(request.user.name, error.message, rightOf(request.user, target, options.authorizer));
+    options.onDenied?.(request.user.name, error.message, rightOf(request.user, target, options.authorizing));
     const denied = errorResponse(error, request);
     return { ...denied, headers: { ...denied.headers, ...noSniffing } };
   }
@@ -97,11 +98,14 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
 }
 
 /** A function of its own: it is kept, and must not keep the body of the request. */
-function rightOf(user: ApiRequest["user"], target: RequestTarget, authorizer: HandlerOptions["authorizer"]) {
-  return (): boolean => authorizer(user, target).allowed;
+function rightOf(user: ApiRequest["user"], target: RequestTarget, authorizing: Authorizing) {
+  return (): boolean => finish(authorizing(user, target)).allowed;
 }
 
-function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse | Promise<ApiResponse> | undefined {
+function pathResponse(
+  request: ApiRequest,
+  options: HandlerOptions,
+): ApiResponse | Promise<ApiResponse | undefined> | undefined {
   const isStrict = isStrictPath(request.path, options);
   if (isStrict) {
     requireProducible(request.headers["accept"], versionPath.test(request.path) ? { types: [jsonType] } : {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KeyObject, randomUUID } from "node:crypto";
+import { inOnePart } from "@purlin/base";
 import type { KeyPair } from "@purlin/certificates";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type AdmissionPlugin, defaultPlugins, PluginChain, pluginNames } from "../admission/admission.ts";
@@ -10,8 +11,10 @@ import type { BeginAudit } from "../audit/audit.ts";
 import {
   type Authorization,
   type Authorizer,
+  type Authorizing,
   adminAuthorizer,
   adminRules,
+  atOnce,
   type RuleResolver,
 } from "../auth/authorizer.ts";
 import { type EscalationCheck, escalationCheck } from "../auth/rbac/escalation.ts";
@@ -147,17 +150,18 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const rulesOf = rulesFinder(kinds);
   const strategyOf = strategies(rulesOf, crds, now);
   const access = accessControl(options, catalog);
+  const authorizer = atOnce(access.authorizing);
   const configured = storedAdmission({
-    ...{ store, catalog, strategyOf },
-    authorizer: access.authorizer,
+    ...{ store, catalog, strategyOf, authorizer },
     plugins: options.admissionPlugins ?? defaultPlugins,
     isStarted: () => lifecycle.isBootstrapped,
     client: webhooks,
     metrics: requests.admission,
   });
-  const owners = { ...access, catalog, remotes: () => aggregator.versions };
+  const owners = { authorizer, catalog, remotes: () => aggregator.versions };
   const services: RestServices = {
     ...access,
+    authorizer,
     store,
     catalog,
     now,
@@ -171,7 +175,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({
-    authorizer: access.authorizer,
+    authorizing: access.authorizing,
     paths: pathEndpoints({
       ...options,
       store,
@@ -245,7 +249,7 @@ function pluginsOf(
 
 function reviewResources(access: AccessControl, tokens: readonly TokenAuthenticator[]): SpecialResource[] {
   return [
-    reviewResource("authorization.k8s.io", accessReviews(access.authorizer, access.rulesFor)),
+    reviewResource("authorization.k8s.io", accessReviews(access.authorizing, access.rulesFor)),
     reviewResource(
       "authentication.k8s.io",
       authenticationReviews(() => tokens),
@@ -273,9 +277,9 @@ function serverState(store: Store<JsonObject>, lifecycle: Lifecycle): Parameters
 
 /** The authorizers of requests and of single writes. */
 interface AccessControl {
-  readonly authorizer: Authorizer;
+  readonly authorizing: Authorizing;
   readonly rulesFor: RuleResolver;
-  readonly requireNoEscalation: EscalationCheck;
+  readonly requiringNoEscalation: EscalationCheck;
 }
 
 function accessControl(
@@ -284,14 +288,16 @@ function accessControl(
 ): AccessControl {
   if (authorizer === undefined && authorization === "rbac") {
     const access = new RbacAccess(store);
-    const { authorize, rulesFor } = access;
-    const checks = [escalationCheck(access), paramAccessCheck({ store, catalog, authorizer: authorize })];
-    const requireNoEscalation: EscalationCheck = (write) => {
-      for (const check of checks) check(write);
+    const { authorizing, rulesFor } = access;
+    const checks = [escalationCheck(access), paramAccessCheck({ store, catalog, authorizer: atOnce(authorizing) })];
+    const requiringNoEscalation: EscalationCheck = function* (write) {
+      for (const check of checks) yield* check(write);
     };
-    return { authorizer: authorize, rulesFor, requireNoEscalation };
+    return { authorizing, rulesFor, requiringNoEscalation };
   }
-  return { authorizer: authorizer ?? adminAuthorizer, rulesFor: adminRules, requireNoEscalation: () => {} };
+  const authorizing = inOnePart(authorizer ?? adminAuthorizer);
+  const requiringNoEscalation: EscalationCheck = function* () {};
+  return { authorizing, rulesFor: adminRules, requiringNoEscalation };
 }
 
 /** Paths are few, but clients may ask for any resource. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { storeOf } from "../../../test/test-server.ts";
 import type { ResourceType } from "../../registry/registry.ts";
@@ -8,6 +9,7 @@ import { type PolicyRule, rulesOfRole } from "../authorizer.ts";
 import type { User } from "../user.ts";
 import { escalationCheck, missingRights } from "./escalation.ts";
 import { RbacAccess } from "./rbac-access.ts";
+import { RuleIndex } from "./rule-index.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rules = (...list: JsonObject[]): readonly PolicyRule[] => rulesOfRole({ rules: list });
@@ -24,8 +26,12 @@ const paths = (nonResourceURLs: string, verbs: string): JsonObject => ({
 
 /** The missing rights as `verb group/resource[ name]` or `verb /path`. */
 function lacking(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): string[] {
-  return missingRights(held, wanted).map(({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }) =>
-    [...verbs, ...nonResourceURLs, ...resources.map((one) => `${apiGroups}/${one}`), ...resourceNames].join(" "),
+  const { rights, isComplete } = finish(missingRights([finish(RuleIndex.indexing(held))], wanted));
+  assert.ok(isComplete);
+  return rights.map((right) =>
+    "path" in right
+      ? `${right.verb} ${right.path}`
+      : [right.verb, `${right.group}/${right.resource}`, ...(right.name === undefined ? [] : [right.name])].join(" "),
   );
 }
 
@@ -120,7 +126,7 @@ async function writeError(
   } as const;
   try {
     const type = { group, version: "v1", resource } as ResourceType;
-    escalationCheck(access)({ user: more.by ?? user, type, target, object, old: more.old });
+    finish(escalationCheck(access)({ user: more.by ?? user, type, target, object, old: more.old }));
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -262,4 +268,75 @@ test("objects of other groups are not checked", async () => {
   } as const;
   escalationCheck(access)({ user, type, target, object: role("r", on("*", "*", "*")), old: undefined });
   access.close();
+});
+
+const words = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+const wideRule = (count: number): JsonObject => ({
+  apiGroups: words("g", count),
+  resources: words("r", count),
+  verbs: words("v", count),
+  resourceNames: words("n", count),
+});
+const roleWith = (...list: JsonObject[]): JsonObject => ({ metadata: { name: "r" }, rules: list });
+
+test("a role of a hundred million rights is refused, and the text names a thousand of them", async () => {
+  const text = (await writeError([on("", "pods", "get")], "roles", roleWith(wideRule(100)))) ?? "";
+  assert.match(text, /is attempting to grant RBAC permissions not currently held, among them:\n\{APIGroups:\["g0"\]/);
+  assert.ok(text.length < 200_000, `${text.length} characters`);
+});
+
+test("long words do not make the text longer", async () => {
+  const long = { ...wideRule(30), apiGroups: ["g".repeat(50_000)] };
+  const text = (await writeError([on("", "pods", "get")], "roles", roleWith(long))) ?? "";
+  assert.ok(text.length < 500_000, `${text.length} characters`);
+});
+
+test("a user who holds everything on resources may grant a role of a hundred million rights", async () => {
+  assert.equal(await writeError([on("*", "*", "*")], "roles", roleWith(wideRule(100))), undefined);
+});
+
+test("rights that are too many to compare are refused", async () => {
+  const held = Array.from({ length: 2 }, () => wideRule(40));
+  assert.match(
+    (await writeError(held, "roles", roleWith(wideRule(40)))) ?? "",
+    /too many RBAC permissions to compare them with those held: divide the role$/,
+  );
+});
+
+test("a user whose rights are too many to compare may not write aggregated roles", async () => {
+  await using store = await storeOf({});
+  const rules = finish(RuleIndex.indexing([]));
+  Object.defineProperty(rules, "steps", { value: 30_000_000 });
+  class ManyRights extends RbacAccess {
+    override *holding(): ReturnType<RbacAccess["holding"]> {
+      yield;
+      return { rules: [rules], missing: [] };
+    }
+  }
+  const access = new ManyRights(store);
+  const type = { group, version: "v1", resource: "clusterroles" } as ResourceType;
+  const place = { kind: "resource", verb: "create", subresource: "", namespace: "", name: "r" } as const;
+  const target = { ...place, group, version: "v1", resource: "clusterroles" };
+  const object = { metadata: { name: "r" }, rules: [], aggregationRule: { clusterRoleSelectors: [{}] } };
+  const check = escalationCheck(access)({ user, type, target, object, old: undefined });
+  assert.throws(() => finish(check), /must have cluster-admin privileges to use the aggregationRule/);
+  access.close();
+});
+
+test("one right is compared in parts with the many rules of a user, and a role that many bindings give only once", () => {
+  const wide = rules(...Array.from({ length: 600 }, () => wideRule(4)));
+  const indexes = Array.from({ length: 20 }, () => finish(RuleIndex.indexing(wide)));
+  const wanted = rules(on("", "pods", "get"));
+  const partsOf = (held: readonly RuleIndex[]): number => {
+    const work = missingRights(held, wanted);
+    for (let parts = 1; ; parts++) {
+      const part = work.next();
+      if (!part.done) continue;
+      assert.deepEqual([part.value.rights.length, part.value.isComplete], [1, true]);
+      return parts;
+    }
+  };
+  assert.ok(partsOf(indexes) >= 10, `${partsOf(indexes)} parts`);
+  const [first] = indexes;
+  assert.ok(partsOf(Array.from({ length: 20 }, () => first ?? assert.fail())) < 5);
 });
