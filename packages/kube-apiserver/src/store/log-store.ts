@@ -279,7 +279,7 @@ export class LogStore<T extends object> implements Store<T> {
 
   #log(versions: readonly Version<T>[], cleanup: number): void {
     const { obsolete, compactedRevision } = this.#memory;
-    const dropped = obsolete.splice(Math.max(0, obsolete.length - cleanup));
+    const dropped = obsolete.splice(0, cleanup);
     try {
       this.#options.log.commit({ changes: versions.map(rowOf), obsolete: dropped, compactedRevision });
       this.#checkpointed = false;
@@ -291,7 +291,7 @@ export class LogStore<T extends object> implements Store<T> {
         this.#checkpoint();
       }
     } catch (error) {
-      obsolete.push(...dropped);
+      obsolete.unshift(...dropped);
       const refusal = writeError(this.#options.directory.path, error);
       this.#failure = { error: refusal, at: this.#options.now() };
       if (isBeyondRepair(error)) this.#refusal = refusal;

@@ -59,7 +59,10 @@ export class Memory<T extends object> {
   readonly keyspace: Keyspace<T> = new Keyspace();
   readonly expiry: Expiry = new Expiry();
   readonly history: History<T>;
-  /** Revisions whose rows can be deleted, in no order. */
+  /**
+   * Revisions whose rows can be deleted, those of a key in their order. The first ones go first: a deletion that goes before what it deleted
+   * would let that come back at the next start.
+   */
   readonly obsolete: number[] = [];
   revision: number;
   compactedRevision: number;

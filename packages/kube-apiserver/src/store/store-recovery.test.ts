@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { copyFileSync, statSync } from "node:fs";
+import { copyFileSync, cpSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -51,6 +51,29 @@ function rowCount(directory: string): number {
   const count = Number(database.prepare("SELECT count(*) AS count FROM change").get()?.["count"]);
   database.close();
   return count;
+}
+
+test("what was deleted does not come back when a kill ends the clean-up of the log half way", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const directory = tempDirectory();
+  await using store = openNotes({ directory });
+  const keys = Array.from({ length: 800 }, (_, index) => `/k/${index}`);
+  for (const text of ["1", "2", undefined]) await Promise.all(keys.map((key) => put(store, key, text)));
+  store.compact(store.revision);
+  for (let rows = rowsLeft(directory); rows > 0; rows = rowsLeft(directory)) {
+    const killed = tempDirectory();
+    cpSync(directory, killed, { recursive: true });
+    await using copied = openNotes({ directory: killed });
+    assert.deepEqual(show(copied.list({ prefix: "/" }).entries), [], `${rows} rows`);
+    t.mock.timers.tick(2000);
+  }
+});
+
+/** How many rows a store has that is open. */
+function rowsLeft(directory: string): number {
+  const copied = tempDirectory();
+  for (const name of [storeFile, `${storeFile}-wal`]) cpSync(join(directory, name), join(copied, name));
+  return rowCount(copied);
 }
 
 test("rows that history has forgotten are deleted when it is quiet", async (t) => {
