@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the data directory that are removed, moved, emptied or replaced: while the server runs, and between a crash and a start.
+// Files of the data directory that are removed, moved, emptied, overwritten or exchanged: while the server runs, and between a crash and a
+// start.
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { ask, configMap, configMaps, listed } from "../../chaos/harness/config-maps.ts";
@@ -63,7 +76,12 @@ const attacks: Record<string, Attack> = {
   "robbed of its write-ahead log": { away: (directory) => rmSync(join(directory, "store.db-wal")) },
 };
 
-async function assertRefusing(target: Target): Promise<void> {
+const misplaced =
+  /store\.db(-wal)? was removed, moved or replaced while the server was running: move .* back, or restart the server/;
+const altered =
+  /store\.db(-wal)? was truncated or overwritten by another program while the server was running: save .* with purlin export, then restart/;
+
+async function assertRefusing(target: Target, text: RegExp): Promise<void> {
   const ready = await send(target, { method: "GET", path: "/readyz" });
   assert.equal(ready.code, 500);
   assert.match(String(ready.text), /\[-\]etcd-readiness failed/);
@@ -76,11 +94,7 @@ async function assertRefusing(target: Target): Promise<void> {
   for (const [method, path, body] of writes) {
     const answer = await ask(target, method, path, body);
     assert.deepEqual([answer.code, answer.body.kind], [503, "Status"], `${method}: ${answer.body.message}`);
-    assert.match(
-      answer.body.message ?? "",
-      /store\.db(-wal)? was removed, moved or replaced while the server was running/,
-    );
-    assert.match(answer.body.message ?? "", /move .* back, or restart the server/);
+    assert.match(answer.body.message ?? "", text);
   }
 }
 
@@ -92,7 +106,7 @@ for (const [what, { away, back }] of Object.entries(attacks)) {
     assert.equal((await ask(target, "POST", configMaps, configMap("before", "1"))).code, 201);
     assert.equal((await ask(target, "GET", "/readyz")).code, 200);
     away(directory);
-    await assertRefusing(target);
+    await assertRefusing(target, misplaced);
     assert.equal((await listed(target)).get("before")?.text, "1", "reading continues");
     const watch = await openStream(target, { method: "GET", path: `${configMaps}?watch=true&resourceVersion=0` });
     assert.equal(((await watch.next(60_000)) as { type: string }).type, "ADDED");
@@ -108,7 +122,57 @@ for (const [what, { away, back }] of Object.entries(attacks)) {
   });
 }
 
-const losses: Record<string, (directory: string, older: string) => void> = {
+/** As `cp -a` of an older copy over the files that are there. */
+const overwrite =
+  (...names: string[]) =>
+  (directory: string, copy: string): void => {
+    for (const name of names) {
+      const { atime, mtime } = statSync(join(copy, name));
+      copyFileSync(join(copy, name), join(directory, name));
+      utimesSync(join(directory, name), atime, mtime);
+    }
+  };
+
+const alterations: Record<string, (directory: string, copy: string) => void> = {
+  "the write-ahead log is emptied": (directory) => truncateSync(join(directory, "store.db-wal"), 0),
+  "the database is emptied": (directory) => truncateSync(join(directory, "store.db"), 0),
+  "the database and its log are overwritten with older ones": overwrite("store.db", "store.db-wal"),
+};
+for (const [why, alter] of Object.entries(alterations)) {
+  test(`while the server runs, writes and readiness fail at once: ${why}`, async () => {
+    const [directory, copy] = [chaosDirectory(), chaosDirectory()];
+    await using server = startServer({ directory });
+    const target = await server.ready;
+    assert.equal((await ask(target, "POST", configMaps, configMap("before", "1"))).code, 201);
+    cpSync(directory, copy, { recursive: true, preserveTimestamps: true });
+    assert.equal((await ask(target, "PUT", `${configMaps}/before`, configMap("before", "acknowledged"))).code, 200);
+    alter(directory, copy);
+    await assertRefusing(target, altered);
+    assert.equal((await listed(target)).get("before")?.text, "acknowledged", "reading continues");
+    await server.kill();
+    await using again = startServer({ directory });
+    const outcome = await again.ready.then(
+      async (next) => (await listed(next)).get("before")?.text,
+      () => again.complaints(),
+    );
+    assert.match(outcome ?? "nothing", /^acknowledged$|^error: --data-dir .*(were acknowledged|is damaged)/);
+  });
+}
+
+test("garbage behind the write-ahead log of a running server stops nothing and loses nothing", async () => {
+  const directory = chaosDirectory();
+  await using server = startServer({ directory });
+  const target = await server.ready;
+  assert.equal((await ask(target, "POST", configMaps, configMap("before", "1"))).code, 201);
+  appendFileSync(join(directory, "store.db-wal"), "garbage".repeat(10_000));
+  assert.equal((await ask(target, "GET", "/readyz")).code, 200);
+  assert.equal((await ask(target, "PUT", `${configMaps}/before`, configMap("before", "2"))).code, 200);
+  await server.kill();
+  await using again = startServer({ directory });
+  assert.equal((await listed(await again.ready)).get("before")?.text, "2");
+});
+
+const losses: Record<string, (directory: string, older: string, foreign: string) => void> = {
   "the write-ahead log is missing": (directory) => rmSync(join(directory, "store.db-wal")),
   "the write-ahead log is empty": (directory) => truncateSync(join(directory, "store.db-wal"), 0),
   "the write-ahead log is an older one": (directory, older) =>
@@ -121,10 +185,19 @@ const losses: Record<string, (directory: string, older: string) => void> = {
     rmSync(join(directory, "store.db"));
     rmSync(join(directory, "store.db-wal"));
   },
+  "the write-ahead log and the marker are missing": (directory) => {
+    rmSync(join(directory, "store.db-wal"));
+    rmSync(join(directory, "acknowledged"));
+  },
+  "the write-ahead log is of another server": (directory, _, foreign) =>
+    cpSync(join(foreign, "store.db-wal"), join(directory, "store.db-wal")),
+  "the marker is of another server": (directory, _, foreign) =>
+    cpSync(join(foreign, "acknowledged"), join(directory, "acknowledged")),
 };
 
 const crashed = chaosDirectory();
 const older = chaosDirectory();
+const foreign = chaosDirectory();
 let last = 0n;
 
 before(async () => {
@@ -135,24 +208,31 @@ before(async () => {
   for (let i = 0; i < 5; i += 1) await ask(target, "POST", configMaps, configMap(`late-${i}`, "1"));
   for (const { version } of (await listed(target)).values()) if (version > last) last = version;
   await server.kill();
+  await using other = startServer({ directory: foreign });
+  for (let i = 0; i < 20; i += 1) await ask(await other.ready, "POST", configMaps, configMap(`foreign-${i}`, "1"));
+  await other.kill();
 });
 
 for (const [why, damage] of Object.entries(losses)) {
   test(`after a crash, an error says what is lost and how to continue: ${why}`, async () => {
     const directory = chaosDirectory();
     cpSync(crashed, directory, { recursive: true });
-    damage(directory, older);
+    damage(directory, older, foreign);
     {
       await using refused = startServer({ directory });
       await assert.rejects(refused.ready);
       const said = refused.complaints();
-      assert.match(said, /^error: --data-dir .*ends at revision \d+, but writes up to revision \d+ were acknowledged/);
+      assert.match(said, /^error: --data-dir .* were acknowledged/);
       assert.match(said, /restore both from a backup, or add --accept-data-loss once/);
       assert.equal(said.trim().split("\n").length, 1, said);
     }
     await using server = startServer({ directory, args: ["--accept-data-loss"] });
     const target = await server.ready;
     await server.complained(/are lost, as was accepted/);
+    assert.deepEqual(
+      [...(await listed(target)).keys()].filter((name) => name.startsWith("foreign")),
+      [],
+    );
     const { code, body } = await ask(target, "POST", configMaps, configMap("after", "1"));
     assert.equal(code, 201);
     assert.ok(BigInt(body.metadata.resourceVersion) > last, "a version that clients have seen came again");

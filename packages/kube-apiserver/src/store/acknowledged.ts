@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { StoreError } from "./store-error.ts";
+import { showIdentity } from "./meta.ts";
 
 /** The name of the file beside the database that holds the last revision a client was promised. */
 export const acknowledgedFile = "acknowledged";
+
+/** What a marker says. */
+export interface AcknowledgedMark {
+  readonly revision: number;
+  /** Of the store; undefined in a marker of an earlier version. */
+  readonly identity?: number | undefined;
+}
 
 /**
  * The last acknowledged revision, kept outside of the database and its write-ahead log. Written after each commit without a sync of its own:
@@ -14,51 +21,58 @@ export const acknowledgedFile = "acknowledged";
 export class Acknowledged {
   readonly #file: number;
 
-  constructor(path: string) {
+  constructor(path: string, mark: AcknowledgedMark) {
     // Opened once: a path would be looked up for every commit. No truncation, so that it never needs room on a full disk.
     this.#file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+    this.#write(revisionLine(mark.revision) + (mark.identity === undefined ? "" : identityLine(mark.identity)));
   }
 
-  /** Writes in place, in one piece. A marker that cannot be written stays older, which only makes it less useful. */
   record(revision: number): void {
+    this.#write(revisionLine(revision));
+  }
+
+  /** Returns when the marker is on disk, as far as the disk takes it. */
+  sync(): void {
     try {
-      writeSync(this.#file, recordOf(revision), 0, "latin1");
+      fsyncSync(this.#file);
     } catch {
-      // The disk refuses. The commit itself is durable.
+      // See below.
     }
   }
 
   close(): void {
-    try {
-      fsyncSync(this.#file);
-    } catch {
-      // See record.
-    }
+    this.sync();
     closeSync(this.#file);
+  }
+
+  /** Writes in place, in one piece. A marker that cannot be written stays older, which only makes it less useful. */
+  #write(text: string): void {
+    try {
+      writeSync(this.#file, text, 0, "latin1");
+    } catch {
+      // The disk refuses. The commit itself is durable.
+    }
   }
 }
 
-/** The revision in a marker; undefined where there is no marker, or none that can be read. */
-export function readAcknowledged(path: string): number | undefined {
+/** What a marker says; undefined where there is no marker, or none that can be read. */
+export function readAcknowledged(path: string): AcknowledgedMark | undefined {
   try {
-    const text = readFileSync(path, "latin1").slice(0, recordOf(0).length);
+    const text = readFileSync(path, "latin1");
     const revision = Number.parseInt(text, 10);
-    return text === recordOf(revision) ? revision : undefined;
+    const line = revisionLine(revision);
+    if (!text.startsWith(line)) return undefined;
+    const identity = Number.parseInt(text.slice(line.length), 16);
+    return { revision, ...(text.startsWith(identityLine(identity), line.length) && { identity }) };
   } catch {
     return undefined;
   }
 }
 
 // Always as long: a shorter one would leave the end of the one before it.
-function recordOf(revision: number): string {
-  const digits = String(revision).padStart(16, "0");
-  return `${digits} ${crc32(digits).toString(16).padStart(8, "0")}\n`;
-}
+const revisionLine = (revision: number): string => checkedLine(String(revision).padStart(16, "0"));
+const identityLine = (identity: number): string => checkedLine(showIdentity(identity));
 
-/** Says what is lost and how to continue. */
-export function lostError(path: string, found: number, acknowledged: number): StoreError {
-  const lost = `the store ${path} ends at revision ${found}, but writes up to revision ${acknowledged} were acknowledged`;
-  const why = `${path}-wal, or ${path} itself, was removed, emptied or replaced by an older one`;
-  const advice = "restore both from a backup, or add --accept-data-loss once to continue without these writes";
-  return new StoreError("lost", `${lost}: ${why}; the files were left as they are: ${advice}`);
+function checkedLine(text: string): string {
+  return `${text} ${crc32(text).toString(16).padStart(8, "0")}\n`;
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, rmSync, statSync } from "node:fs";
+import { renameSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { Acknowledged, lostError, readAcknowledged } from "./acknowledged.ts";
+import { Acknowledged, readAcknowledged } from "./acknowledged.ts";
 import { FilesInPlace } from "./files-in-place.ts";
+import { type Loss, lostError, type Survey, survey } from "./lost-writes.ts";
+import { lastRevision, type MetaName, noWal, readMeta, writeMeta } from "./meta.ts";
 import { migrate } from "./schema.ts";
-import { StoreError } from "./store-error.ts";
+import { damagedError, openError, sqliteCode } from "./sqlite-error.ts";
+import { syncDirectory } from "./sync-directory.ts";
 import { checkWal, type WalReport } from "./wal-check.ts";
+import { WalMark } from "./wal-mark.ts";
 
 /** One row of the log. */
 export interface LoggedChange {
@@ -61,7 +66,7 @@ export interface Log {
 
 const pageBytes = 4096;
 /**
- * A commit that finds this many pages in the write-ahead log moves them into the database, and blocks for tens of
+ * A commit that leaves this many pages in the write-ahead log moves them into the database, and blocks for tens of
  * milliseconds. At 16 MiB that is one write in thousands; a server with quiet moments never gets there.
  */
 const walPages = 4096;
@@ -83,22 +88,23 @@ export class ChangeLog implements Log {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
-  readonly #setCompacted: StatementSync;
+  readonly #countFrames: StatementSync;
   readonly #files: FilesInPlace;
+  readonly #mark: WalMark | undefined;
   readonly #acknowledged: Acknowledged | undefined;
 
-  /** Opens a log made by `createChangeLog`; `damaged`, `foreign` or `newer` when it cannot be used. */
+  /** Opens a log made by `createChangeLog`; `damaged`, `foreign`, `newer` or `lost` when it cannot be used. */
   constructor(options: ChangeLogOptions) {
     this.#path = options.shownAs ?? options.path;
-    const { unfinishedFrames } = requireIntactFiles(options);
-    requireNothingLost(options);
+    const { loss, doubt, isMarked, wal } = requireNothingLost(options, requireIntactFiles(options));
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
     try {
       // Exclusive: no other process may write behind our back, and no shared memory file is needed.
       this.#database.exec(
         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;" +
           `PRAGMA checkpoint_fullfsync = ON; PRAGMA journal_size_limit = ${walPages * pageBytes};` +
-          `PRAGMA wal_autocheckpoint = ${walPages}`,
+          // Not by SQLite itself: it would be unknown which changes of the file are its own.
+          "PRAGMA wal_autocheckpoint = 0",
       );
       if (options.maxBytes !== undefined) {
         this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / pageBytes))}`);
@@ -107,12 +113,16 @@ export class ChangeLog implements Log {
       this.#requireIntactPages();
       this.#insert = this.#database.prepare("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?)");
       this.#delete = this.#database.prepare("DELETE FROM change WHERE revision = ?");
-      this.#setCompacted = this.#database.prepare("INSERT OR REPLACE INTO meta VALUES ('compacted', ?, ?)");
-      this.#requireAcknowledged(options);
-      this.#files = new FilesInPlace(options.path);
+      this.#countFrames = this.#database.prepare("PRAGMA wal_checkpoint(NOOP)");
+      // Files of no data directory (snapshots, copies) have no log that could go missing.
+      const hasMark = options.acknowledged !== undefined;
+      this.#mark = hasMark ? new WalMark(this.#database, { path: options.path, wal, isSet: isMarked }) : undefined;
+      this.#resume(options, loss);
       this.#acknowledged = this.#keepAcknowledged(options);
+      this.#files = new FilesInPlace(options.path, () => this.#frames());
       // Only now: a store that does not open has not dropped anything.
-      if (unfinishedFrames > 0) {
+      if (doubt !== undefined) options.onWarning?.(`${this.#path}: ${doubt}`);
+      if (wal.unfinishedFrames > 0) {
         options.onWarning?.(
           `${this.#path}: dropped the last commit in the write-ahead log, which is incomplete; expected after a power cut ` +
             "(the commit was not acknowledged), otherwise a sign of disk damage",
@@ -126,12 +136,8 @@ export class ChangeLog implements Log {
 
   /** Up to here history is incomplete. A new log begins at 1: revision 0 would mean "any" to clients. */
   get compactedRevision(): number {
-    const row = this.#compactedRow();
-    const value = Number(row?.["value"] ?? 1);
-    if (row !== undefined && crc32(String(value)) !== row["checksum"]) {
-      throw damagedError(this.#path, "the revision where history begins has a wrong checksum");
-    }
-    return value;
+    const value = this.#intactMeta("compacted", "the revision where history begins");
+    return value ?? 1;
   }
 
   /** Every row, in revision order, each checked against its checksum. */
@@ -153,6 +159,18 @@ export class ChangeLog implements Log {
   commit(commit: LogCommit): void {
     const problem = this.problem();
     if (problem !== undefined) throw new Error(problem);
+    try {
+      this.#begin();
+      this.#write(commit);
+    } finally {
+      this.#files.committed();
+    }
+    const last = commit.changes.at(-1);
+    if (last !== undefined) this.#acknowledged?.record(last.revision);
+    if (this.#frames() >= walPages) this.#tryCheckpoint();
+  }
+
+  #write(commit: LogCommit): void {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       // Deleting first leaves room for what comes, when there is little.
@@ -163,18 +181,16 @@ export class ChangeLog implements Log {
         this.#insert.run(...rowOf(change));
       }
       if (commit.obsolete.length > 0) {
-        this.#setCompacted.run(commit.compactedRevision, crc32(String(commit.compactedRevision)));
+        writeMeta(this.#database, "compacted", commit.compactedRevision);
       }
       this.#database.exec("COMMIT");
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
-    const last = commit.changes.at(-1);
-    if (last !== undefined) this.#acknowledged?.record(last.revision);
   }
 
-  /** Whether the files are still where they were opened. */
+  /** Whether the files are still where they were opened, and as they were written. */
   problem(): string | undefined {
     return this.#files.problem();
   }
@@ -185,14 +201,36 @@ export class ChangeLog implements Log {
 
   /** Moves what is in the write-ahead log into the database, so that the next start has less to do. */
   checkpoint(): void {
-    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    const altered = this.#files.altered();
+    if (altered !== undefined) throw new Error(altered);
+    try {
+      this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } finally {
+      this.#files.checkpointed();
+    }
+  }
+
+  #tryCheckpoint(): void {
+    try {
+      this.checkpoint();
+    } catch {
+      // The disk refuses. The commit is durable, and the next one tries again.
+    }
+  }
+
+  /** Frames in the write-ahead log as the database knows them, without a look at the file. */
+  #frames(): number {
+    return Number(this.#countFrames.get()?.["log"] ?? 0);
   }
 
   /** SQLite repeats in the copy what is committed meanwhile: it holds the last commit before the copy was complete. */
   async copyTo(path: string): Promise<void> {
+    const altered = this.#files.altered();
+    if (altered !== undefined) throw new Error(altered);
     for (let tries = 1; ; tries++) {
       try {
-        return void (await backup(this.#database, path, { rate: copiedPages }));
+        await backup(this.#database, path, { rate: copiedPages });
+        return closeCopy(path);
       } catch (error) {
         if (sqliteCode(error) !== sqliteOk || tries === mostCopyTries) throw error;
       }
@@ -201,40 +239,60 @@ export class ChangeLog implements Log {
   }
 
   close(): void {
-    this.#database.close();
+    if (this.problem() === undefined) this.#clearMark();
+    this.#files.closeAround(() => this.#database.close());
     this.#acknowledged?.close();
   }
 
-  /** `lost` when the store ends before the last acknowledged revision, unless that is accepted: then it continues after that revision. */
-  #requireAcknowledged({ acknowledged, acceptsLoss = false, onWarning }: ChangeLogOptions): void {
-    const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
+  #clearMark(): void {
+    try {
+      this.#mark?.clear();
+    } catch {
+      // The disk refuses. What was acknowledged is on it, and the marker proves that at the next start.
+    } finally {
+      this.#files.checkpointed();
+    }
+  }
+
+  /** Before the first commit: from then on, a missing log is noticed. */
+  #begin(): void {
+    if (this.#mark === undefined || this.#mark.isSet) return;
+    try {
+      this.#mark.set();
+    } finally {
+      this.#files.checkpointed();
+    }
+    this.#acknowledged?.sync();
+    syncDirectory(dirname(this.#path));
+  }
+
+  /** After a loss that was accepted: clients have seen revisions up to here, none may be used again, and watches must list again. */
+  #resume(options: ChangeLogOptions, surveyed: Loss | undefined): void {
     const found = lastRevision(this.#database);
-    if (promised === undefined || promised <= found) return;
-    const lost = lostError(this.#path, found, promised);
-    if (!acceptsLoss) throw lost;
-    onWarning?.(`${this.#path}: writes between revision ${found} and ${promised} are lost, as was accepted`);
-    // Clients have seen these revisions: none may be used again, and a watch that resumes at one must list again.
-    this.#setCompacted.run(promised, crc32(String(promised)));
+    const loss = surveyed ?? shortfall(options, found);
+    if (loss === undefined) return;
+    if (options.acceptsLoss !== true) throw loss.error;
+    options.onWarning?.(`${this.#path}: writes after revision ${found} are lost, as was accepted`);
+    this.#mark?.set();
+    writeMeta(this.#database, "compacted", Math.max(found, loss.resumesAfter));
   }
 
   #keepAcknowledged({ acknowledged }: ChangeLogOptions): Acknowledged | undefined {
     if (acknowledged === undefined) return undefined;
-    const marker = new Acknowledged(acknowledged);
-    marker.record(lastRevision(this.#database));
-    return marker;
+    const identity = this.#intactMeta("identity", "the identity of the store");
+    return new Acknowledged(acknowledged, { revision: lastRevision(this.#database), identity });
   }
 
-  #compactedRow(): ReturnType<StatementSync["get"]> {
-    try {
-      return this.#database.prepare("SELECT value, checksum FROM meta WHERE name = 'compacted'").get();
-    } catch (error) {
-      throw openError(this.#path, error);
-    }
+  #intactMeta(name: MetaName, what: string): number | undefined {
+    const value = readMeta(this.#database, name);
+    if (value === "damaged") throw damagedError(this.#path, `${what} has a wrong checksum`);
+    return value;
   }
 
   #requireIntactPages(): void {
     const result = this.#database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
     if (result !== "ok") throw damagedError(this.#path, String(result).replaceAll("\n", " "));
+    this.#intactMeta("wal", "the name of the write-ahead log");
   }
 
   #checked(row: Row): LoggedChange {
@@ -268,64 +326,34 @@ export function createChangeLog(path: string): void {
   try {
     database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON`);
     migrate(database, path);
+    writeMeta(database, "wal", noWal);
   } finally {
     database.close();
   }
 }
 
-const sqliteError = 1;
-const sqliteBusy = 5;
-const sqliteCorrupt = 11;
-const sqliteFormat = 24;
-const sqliteNotadb = 26;
-/** A database that is whole gives none of these when it is opened; SQLITE_ERROR is a table that is not as it should be. */
-const damage: ReadonlySet<number | undefined> = new Set([sqliteError, sqliteCorrupt, sqliteFormat, sqliteNotadb]);
-
-/** The primary result code of an SQLite error; undefined for any other error. */
-export function sqliteCode(error: unknown): number | undefined {
-  const code = (error as { readonly errcode?: unknown } | null)?.errcode;
-  return typeof code === "number" ? code & 0xff : undefined;
+/** `lost` when something is missing, unless that is accepted: then a log of another database is put aside. */
+function requireNothingLost(options: ChangeLogOptions, wal: WalReport): Survey & { readonly wal: WalReport } {
+  const { path, shownAs = path, acknowledged, acceptsLoss = false } = options;
+  if (acknowledged === undefined) return { loss: undefined, doubt: undefined, isMarked: false, wal };
+  const found = survey({ path, shownAs, acknowledged, wal });
+  if (found.loss !== undefined && !acceptsLoss) throw found.loss.error;
+  if (found.loss?.isForeignLog !== true) return { ...found, wal };
+  renameSync(`${path}-wal`, `${path}-wal.lost`);
+  return { ...found, wal: checkWal(`${path}-wal`) };
 }
 
-function openError(path: string, error: unknown): unknown {
-  const code = sqliteCode(error);
-  if (damage.has(code)) return damagedError(path, (error as Error).message, error);
-  if (code === sqliteBusy) {
-    return new StoreError("locked", `${path} is in use by another program: stop it first`, { cause: error });
-  }
-  return error;
-}
-
-function damagedError(path: string, what: string, cause?: unknown): StoreError {
-  const text = `the store ${path} is damaged and was left as it is (${what}): restore a backup, or move it away to start empty`;
-  return new StoreError("damaged", text, { cause });
-}
-
-/** Before anything is opened for writing: closing it again would move what is left of the write-ahead log into the database. */
-function requireNothingLost({ path, shownAs = path, acknowledged, acceptsLoss = false }: ChangeLogOptions): void {
+/** What only the opening could find out. */
+function shortfall({ path, shownAs = path, acknowledged }: ChangeLogOptions, found: number): Loss | undefined {
   const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
-  if (promised === undefined || acceptsLoss || !existsSync(`${path}-wal`)) return;
-  const found = peekRevision(path);
-  if (found !== undefined && found < promised) throw lostError(shownAs, found, promised);
+  if (promised === undefined || promised.revision <= found) return undefined;
+  return { error: lostError(shownAs, found, promised.revision), resumesAfter: promised.revision };
 }
 
-/** The last revision of a log that nothing else has open; undefined when it cannot be read, which the opening itself will explain. */
-function peekRevision(path: string): number | undefined {
-  try {
-    using database = new DatabaseSync(path, { readOnly: true, timeout: 0 });
-    return lastRevision(database);
-  } catch {
-    return undefined;
-  } finally {
-    // Created by readers; not needed while the process has the log to itself.
-    rmSync(`${path}-shm`, { force: true });
-  }
-}
-
-function lastRevision(database: DatabaseSync): number {
-  const last = database.prepare("SELECT max(revision) AS last FROM change").get()?.["last"];
-  const compacted = database.prepare("SELECT value FROM meta WHERE name = 'compacted'").get()?.["value"];
-  return Math.max(Number(last ?? 0), Number(compacted ?? 1));
+/** The copy of a store that is open has no log. */
+function closeCopy(path: string): void {
+  using database = new DatabaseSync(path, { timeout: 0 });
+  writeMeta(database, "wal", noWal);
 }
 
 function requireIntactFiles({ path, shownAs = path }: ChangeLogOptions): WalReport {

@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -13,8 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { sqliteCode } from "./change-log.ts";
+import { sqliteBusy, sqliteCode } from "./sqlite-error.ts";
 import { isStoreError, StoreError } from "./store-error.ts";
+import { syncDirectory } from "./sync-directory.ts";
 
 /** A data directory that belongs to this process until it is released. */
 export interface DataDirectory {
@@ -26,8 +26,6 @@ export interface DataDirectory {
   file(name: string, create: (path: string) => void): string;
   release(): void;
 }
-
-const sqliteBusy = 5;
 
 /** The name of the file that is locked. */
 export const lockFileName = "lock";
@@ -136,14 +134,6 @@ function privateFile(directory: string, name: string, create: (path: string) => 
   renameSync(unfinished, path);
   syncDirectory(directory);
   return path;
-}
-
-// A new file survives a power cut only when its directory entry is on disk too.
-function syncDirectory(path: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(path, "r");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }
 
 const sqliteReadonly = 8;

@@ -3,24 +3,19 @@ import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, renameSyn
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { acknowledgedFile, lostError, readAcknowledged } from "./acknowledged.ts";
-import {
-  ChangeLog,
-  type ChangeLogOptions,
-  createChangeLog,
-  type Log,
-  type LoggedChange,
-  sqliteCode,
-} from "./change-log.ts";
+import { Acknowledged, acknowledgedFile, readAcknowledged } from "./acknowledged.ts";
+import { ChangeLog, type ChangeLogOptions, createChangeLog, type Log, type LoggedChange } from "./change-log.ts";
 import { type DataDirectory, lockedError, lockFileName, takeDataDirectory } from "./data-directory.ts";
 import { DiskReserve, reserveFile } from "./disk-reserve.ts";
+import { moveBack } from "./files-in-place.ts";
 import { defaultHistory, type HistoryLimits } from "./history.ts";
 import { LogStore, type LogStoreOptions } from "./log-store.ts";
+import { lostError, missingError, revisionGap } from "./lost-writes.ts";
+import { sqliteBusy, sqliteCode } from "./sqlite-error.ts";
 import type { Codec, Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 import { Decoder } from "./version.ts";
-
-const sqliteBusy = 5;
+import { checkWal } from "./wal-check.ts";
 
 // A database that is collected as garbage is closed, and its lock gone.
 const held = new Set<DatabaseSync>();
@@ -109,9 +104,14 @@ function takeWithReserve(path: string, reserve: DiskReserve): DataDirectory {
 /** A database that is gone is replaced by an empty one only on request, and the log that belonged to it is put aside. */
 function requireDatabase<T extends object>({ directory, acceptsLoss = false }: StoreOptions<T>): void {
   const path = join(directory, storeFile);
-  const promised = readAcknowledged(join(directory, acknowledgedFile));
-  if (promised === undefined || existsSync(path)) return;
-  if (!acceptsLoss) throw lostError(path, 0, promised);
+  moveBack(path);
+  if (existsSync(path)) return;
+  const marker = join(directory, acknowledgedFile);
+  const promised = readAcknowledged(marker)?.revision;
+  const hasLog = checkWal(`${path}-wal`).completeFrames > 0;
+  if (promised === undefined && !hasLog) return;
+  if (!acceptsLoss) throw promised === undefined ? missingError(path) : lostError(path, 0, promised);
+  if (promised === undefined) new Acknowledged(marker, { revision: revisionGap }).close();
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}-wal.lost`);
 }
 
@@ -175,8 +175,7 @@ export function openReadOnlyLog(options: ChangeLogOptions): Log {
     const path = join(folder, basename(options.path));
     copyFileSync(options.path, path);
     if (existsSync(`${options.path}-wal`)) copyFileSync(`${options.path}-wal`, `${path}-wal`);
-    const acknowledged = keptCopy(options.acknowledged, folder);
-    const copy = new ChangeLog({ ...options, path, shownAs: options.path, ...(acknowledged && { acknowledged }) });
+    const copy = new ChangeLog({ ...options, path, shownAs: options.path, ...keptCopy(options.acknowledged, folder) });
     try {
       return contentsOf(copy.compactedRevision, [...copy.read()]);
     } finally {
@@ -188,11 +187,11 @@ export function openReadOnlyLog(options: ChangeLogOptions): Log {
 }
 
 /** A log that is opened writes its marker. */
-function keptCopy(marker: string | undefined, folder: string): string | undefined {
-  if (marker === undefined || !existsSync(marker)) return undefined;
-  const path = join(folder, basename(marker));
-  copyFileSync(marker, path);
-  return path;
+function keptCopy(marker: string | undefined, folder: string): Pick<ChangeLogOptions, "acknowledged"> {
+  if (marker === undefined) return {};
+  const acknowledged = join(folder, basename(marker));
+  if (existsSync(marker)) copyFileSync(marker, acknowledged);
+  return { acknowledged };
 }
 
 function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {

@@ -2,11 +2,12 @@
 // A directory that must not be written. Permissions say so to most users; root needs a disk that is read-only, as in the chaos suite.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { openNotes, put, show, takeAll, tempDirectory } from "../../test/store/temp-store.ts";
+import { acknowledgedFile } from "./acknowledged.ts";
 import { createChangeLog } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
 import { isReadOnly, openReadOnlyLog, shareDataDirectory, storeFile } from "./open-store.ts";
@@ -95,6 +96,18 @@ test("the copy that is read holds what only the write-ahead log has, and leaves 
     before,
   );
   await store.close();
+});
+
+test("a marker that is missing is reported with the name of the original", async () => {
+  const directory = tempDirectory();
+  await using store = openNotes({ directory });
+  await put(store, "/a", "1");
+  const acknowledged = join(directory, acknowledgedFile);
+  rmSync(acknowledged);
+  const warnings: string[] = [];
+  openReadOnlyLog({ path: join(directory, storeFile), acknowledged, onWarning: (text) => warnings.push(text) });
+  assert.equal(warnings.length, 1);
+  assert.ok(warnings.join().includes(`${acknowledged} is missing`), warnings.join());
 });
 
 test("damage is reported with the name of the original", () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { DatabaseSync } from "node:sqlite";
+import { newIdentity, writeMeta } from "./meta.ts";
 import { StoreError } from "./store-error.ts";
 
 /** Marks a SQLite file as ours: "Purl". */
@@ -27,6 +28,7 @@ const allMigrations: readonly Migration[] = [
       );
       CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
     `),
+  (database) => writeMeta(database, "identity", newIdentity()),
 ];
 
 /** Brings the database to the newest schema, or refuses if it is another program's or a newer version's. */

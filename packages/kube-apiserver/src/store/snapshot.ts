@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Acknowledged, acknowledgedFile } from "./acknowledged.ts";
 import { ChangeLog } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
+import { revisionGap } from "./lost-writes.ts";
 import { storeFile } from "./open-store.ts";
 import type { Store } from "./store.ts";
 
@@ -19,12 +20,6 @@ export interface SnapshotSummary {
   readonly revision: number;
   readonly objects: number;
 }
-
-/**
- * A restored store continues this many revisions later: no client may see a revision twice, and a watch that resumes after the snapshot
- * must list again.
- */
-const restoredGap = 1_000_000;
 
 /** Makes the snapshot of a store that is open, in place of the one before. */
 export async function writeSnapshot(store: Pick<Store<object>, "copyTo">, directory: string): Promise<void> {
@@ -85,9 +80,8 @@ export function restoreSnapshot(snapshot: string, directory: string): SnapshotSu
   chmodSync(path, 0o600);
   const summary = checkSnapshot(path);
   const marker = join(directory, acknowledgedFile);
-  const acknowledged = new Acknowledged(marker);
-  acknowledged.record(summary.revision + restoredGap);
-  acknowledged.close();
+  // A restored store continues later, as one that has lost writes.
+  new Acknowledged(marker, { revision: summary.revision + revisionGap }).close();
   new ChangeLog({ path, acknowledged: marker, acceptsLoss: true }).close();
   const file = openSync(path, "r+");
   fsyncSync(file);

@@ -102,7 +102,7 @@ const cases: Record<string, { reason: string; bytes: () => Buffer; damaged: bool
 for (const [name, { reason, bytes, damaged, unfinished }] of Object.entries(cases)) {
   test(`write-ahead log: ${name}`, () => {
     writeFileSync(path, bytes());
-    assert.deepEqual(checkWal(path), { damaged, unfinishedFrames: unfinished }, reason);
+    assert.partialDeepStrictEqual(checkWal(path), { damaged, unfinishedFrames: unfinished }, reason);
   });
 }
 
@@ -111,13 +111,13 @@ test("frames left over from an earlier round of the file are not counted", () =>
   const reused = readFileSync(join(directory, "db-wal"));
   assert.equal(reused.length, wal.length, "the file was reused");
   writeFileSync(path, reused);
-  assert.deepEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 });
+  assert.partialDeepStrictEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 });
   writeFileSync(path, reused.subarray(0, at(4) + 99));
-  assert.deepEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 }, "cut among them");
+  assert.partialDeepStrictEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 }, "cut among them");
   writeFileSync(path, reused.subarray(0, at(1) + 99));
-  assert.deepEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 }, "cut in the first of them");
+  assert.partialDeepStrictEqual(checkWal(path), { damaged: false, unfinishedFrames: 0 }, "cut in the first of them");
 });
 
 test("a log that is not there is fine", () => {
-  assert.deepEqual(checkWal(join(directory, "none")), { damaged: false, unfinishedFrames: 0 });
+  assert.partialDeepStrictEqual(checkWal(join(directory, "none")), { damaged: false, unfinishedFrames: 0 });
 });

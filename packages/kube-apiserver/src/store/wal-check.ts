@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 
 /** What the write-ahead log looks like before SQLite reads it. */
 export interface WalReport {
@@ -7,11 +7,21 @@ export interface WalReport {
   readonly damaged: boolean;
   /** Frames behind the last complete commit: a commit that was in progress when the machine stopped. */
   readonly unfinishedFrames: number;
+  /** Frames of complete commits. */
+  readonly completeFrames: number;
+  /**
+   * A random number that SQLite gives a write-ahead log when it makes the file, and keeps for as long as there is the file: the first salt is
+   * increased by one whenever the file is begun again, as is the number of rounds.
+   */
+  readonly lineage: number | undefined;
+  /** How many times the file was begun again. */
+  readonly rounds: number;
 }
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
 const walMagic = 0x377f0682;
+const pageBytes = 4096;
 
 /**
  * SQLite reads its write-ahead log up to the first frame that does not fit and takes the rest for the torn end of a crash. A frame
@@ -22,10 +32,42 @@ export function checkWal(path: string): WalReport {
   const wal = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   if (wal.length < headerBytes + frameHeaderBytes) {
     // Neither empty nor a header alone: the first commit had begun.
-    return { damaged: false, unfinishedFrames: wal.length % headerBytes === 0 ? 0 : 1 };
+    return { ...noFrames, unfinishedFrames: wal.length % headerBytes === 0 ? 0 : 1 };
   }
   const reader = readHeader(wal);
-  return reader === undefined ? { damaged: true, unfinishedFrames: 0 } : inspect(reader);
+  return reader === undefined ? { ...noFrames, damaged: true } : inspect(reader);
+}
+
+const noFrames: WalReport = {
+  damaged: false,
+  unfinishedFrames: 0,
+  completeFrames: 0,
+  lineage: undefined,
+  rounds: 0,
+};
+
+/** The lineage of a write-ahead log that is open; undefined when it has no header. */
+export function readLineage(path: string): number | undefined {
+  const header = Buffer.alloc(headerBytes);
+  const file = openSync(path, "r");
+  try {
+    return readSync(file, header, 0, headerBytes, 0) === headerBytes ? lineageOf(header) : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** How many frames of a write-ahead log are as they were written, counted from its start. */
+export function countIntactFrames(wal: Buffer): number {
+  const reader = wal.length < headerBytes ? undefined : readHeader(wal);
+  return reader === undefined ? 0 : intactFrames(reader).intact;
+}
+
+/** The length of a write-ahead log with this many frames. */
+export const walBytes = (frames: number): number => headerBytes + frames * (frameHeaderBytes + pageBytes);
+
+function lineageOf(wal: Buffer): number {
+  return (wal.readUInt32BE(16) - wal.readUInt32BE(12)) >>> 0;
 }
 
 interface WalReader {
@@ -55,7 +97,13 @@ function inspect(reader: WalReader): WalReport {
       commits += isCommit(reader, frame) ? 1 : 0;
     }
   }
-  return { damaged: commits > 1, unfinishedFrames: unfinishedFrames + cutFrames(reader, intact) };
+  return {
+    damaged: commits > 1,
+    unfinishedFrames: unfinishedFrames + cutFrames(reader, intact),
+    completeFrames: complete,
+    lineage: lineageOf(reader.wal),
+    rounds: reader.wal.readUInt32BE(12),
+  };
 }
 
 /** A frame of which only the beginning is there counts, unless it belongs to an earlier round. */
