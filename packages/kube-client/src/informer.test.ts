@@ -319,3 +319,66 @@ test("a pool that has stopped starts no informer: a late wait fails, and no requ
   assert.equal(pool.peek(type), undefined);
   assert.ok(!asked.some((line) => line.startsWith("watch")), asked.join());
 });
+
+test("other work runs between the objects of a long list, which is ready at its end", async () => {
+  const items = Array.from({ length: 60 }, (_, i) => object(`o${i}`, "1"));
+  const { reader } = scripted([page(items, "1")], []);
+  const informer = startInformer(reader, type);
+  const names: (string | undefined)[] = [];
+  let turns = 0;
+  let turnsWhileListing = 0;
+  const count = (): void => {
+    turns += 1;
+    if (!informer.isReady) setImmediate(count);
+  };
+  informer.subscribe(({ object: { metadata } }) => {
+    const start = performance.now();
+    while (performance.now() - start < 5);
+    names.push(metadata.name);
+    assert.equal(informer.isReady, false);
+    assert.equal(informer.list().length, names.length, "each change is notified when it is made");
+    turnsWhileListing = turns;
+  });
+  setImmediate(count);
+  await informer.ready();
+  assert.deepEqual(
+    names,
+    items.map(({ metadata }) => metadata.name),
+  );
+  // 300 ms of work, at most the time of a turn and one object more in each.
+  assert.ok(turnsWhileListing >= 10, `${turnsWhileListing} turns`);
+  await informer.stop();
+});
+
+test("waiting for a type that has gone fails with the reason, also while its objects are dropped", async () => {
+  const gone = new NoMatchError(type);
+  const { reader } = scripted([page([object("a", "1"), object("b", "2")], "5")], [[gone]]);
+  const informer = startInformer(reader, type, {
+    sleep: (_, signal) => new Promise((done) => signal.addEventListener("abort", () => done())),
+  });
+  const waits: Promise<void>[] = [];
+  const dropped = Promise.withResolvers<void>();
+  informer.subscribe(({ type: what }) => {
+    if (what === "added") return;
+    waits.push(assert.rejects(informer.ready(), gone));
+    if (waits.length === 2) dropped.resolve();
+  });
+  await dropped.promise;
+  await Promise.all(waits);
+  assert.equal(informer.isReady, false);
+  await informer.stop();
+});
+
+test("an informer that is stopped between the objects of a list notifies no others, and is not ready", async () => {
+  const { reader } = scripted([page([object("a", "1"), object("b", "2"), object("c", "3")], "5")], []);
+  const informer = startInformer(reader, type);
+  const names: (string | undefined)[] = [];
+  const stopped = Promise.withResolvers<void>();
+  informer.subscribe(({ object: { metadata } }) => {
+    names.push(metadata.name);
+    if (names.length === 2) stopped.resolve(informer.stop());
+  });
+  await stopped.promise;
+  assert.deepEqual([names, informer.isReady, informer.lists], [["a", "b"], false, 0]);
+  await assert.rejects(informer.ready(), /the informer was stopped/);
+});

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
+import { type AwaitingWork, inTurns, type Work } from "@purlin/base";
 import { isExpired, isGone, isTooLargeResourceVersion, isTooManyRequests } from "@purlin/kube-objects/errors";
-import { type KubeObject, keyOf, type ObjectKey, type TypeRef, type WatchEvent } from "@purlin/kube-objects/object";
+import {
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type TypeRef,
+  type WatchEvent,
+} from "@purlin/kube-objects/object";
 import { matchesLabels, parseLabelSelector } from "@purlin/kube-objects/selector";
 import type { KubeReader, ListOptions } from "./client.ts";
 import { type CacheChange, type IndexFunction, ObjectCache } from "./object-cache.ts";
@@ -32,8 +40,11 @@ export interface Informer {
   addIndex(name: string, of: IndexFunction): void;
   /** The objects that an index has under all of these values. */
   byIndex(name: string, ...values: readonly [string, ...string[]]): KubeObject[];
-  /** Calls `handler` for every object held now, then for every change. Returns how to stop. */
-  subscribe(handler: (change: CacheChange) => void): () => void;
+  /**
+   * Calls `handler` for every object held now, then for every change. Returns how to stop. The next change waits for the promise that a
+   * handler returns.
+   */
+  subscribe(handler: (change: CacheChange) => unknown): () => void;
   /** Resolves when the first list is in; rejects when the signal aborts or the informer stops. */
   synced(signal?: AbortSignal): Promise<void>;
   /**
@@ -70,7 +81,7 @@ class RunningInformer implements Informer {
   readonly #client: KubeReader;
   readonly #options: InformerOptions;
   readonly #cache = new ObjectCache();
-  readonly #handlers = new Set<(change: CacheChange) => void>();
+  readonly #handlers = new Set<(change: CacheChange) => unknown>();
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   readonly #firstList = newAttempt();
@@ -118,8 +129,8 @@ class RunningInformer implements Informer {
     return this.#cache.byIndex(name, ...values);
   }
 
-  subscribe(handler: (change: CacheChange) => void): () => void {
-    for (const object of this.#cache.values()) handler({ type: "added", object });
+  subscribe(handler: (change: CacheChange) => unknown): () => void {
+    for (const object of this.#cache.values()) void handler({ type: "added", object });
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
   }
@@ -169,7 +180,7 @@ class RunningInformer implements Informer {
           this.#resourceVersion = "";
           if (++expirations === 1) continue;
         } else failures++;
-        this.#failed(error, failures);
+        await this.#failed(error, failures);
       }
       // A watch that brought something is opened again at once; a server that closes empty ones must not be hammered.
       const row = Math.max(failures, expirations);
@@ -182,7 +193,8 @@ class RunningInformer implements Informer {
     this.#isListDue = false;
     try {
       const { objects, version } = await this.#listPages();
-      for (const change of this.#cache.replace(objects)) this.#notify(change);
+      await inTurns(this.#replacing(objects));
+      this.#stopping.signal.throwIfAborted();
       this.#resourceVersion = version;
     } catch (error) {
       this.#isListDue = true;
@@ -194,17 +206,37 @@ class RunningInformer implements Informer {
     this.#firstList.resolve();
   }
 
-  async #listPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
-    const objects: KubeObject[] = [];
+  /**
+   * Handlers get each change when it is made: what they find meanwhile is partly of the list before. Nothing else changes the cache. A
+   * stopped informer notifies no further ones.
+   */
+  *#replacing(listed: ReadonlyMap<string, KubeObject>): AwaitingWork<void> {
+    for (const change of this.#cache.replacing(listed)) {
+      if (this.#stopping.signal.aborted) return;
+      yield this.#notify(change);
+    }
+  }
+
+  async #listPages(): Promise<{ readonly objects: ReadonlyMap<string, KubeObject>; readonly version: string }> {
+    const objects = new Map<string, KubeObject>();
     let next: string | undefined;
     let version = "";
     do {
       const page = await this.#client.list(this.type, { ...this.#selection(), limit: pageSize, continue: next });
-      for (const item of page.items) objects.push(this.#cache.reuse(this.#kept(item)));
+      await inTurns(this.#taking(page.items, objects));
       next = page.continue;
       version = page.resourceVersion;
     } while (next !== undefined);
     return { objects, version };
+  }
+
+  /** Takes the objects of a page, of which those that have not changed are compared to the end. */
+  *#taking(items: readonly KubeObject[], objects: Map<string, KubeObject>): Work<void> {
+    for (const item of items) {
+      const object = this.#cache.reuse(this.#kept(item));
+      objects.set(keyText(keyOf(object)), object);
+      yield;
+    }
   }
 
   /** Follows one watch to its end and says whether it brought anything, or was aborted for a new list. */
@@ -230,21 +262,23 @@ class RunningInformer implements Informer {
     });
     for await (const event of events) {
       progress = true;
-      this.#take(event);
+      const handled = this.#take(event);
+      // Most changes are handled at once: those need no wait.
+      if (handled !== undefined) await handled;
     }
     return progress;
   }
 
-  #take(event: WatchEvent): void {
+  #take(event: WatchEvent): Promise<unknown> | undefined {
     if (event.type === "BOOKMARK") {
       this.#resourceVersion = event.resourceVersion;
-      return;
+      return undefined;
     }
     const object = this.#kept(event.object);
     // First the objects, then the version: a reader of the version finds the objects at least as new.
     const change = event.type === "DELETED" ? this.#cache.remove(keyOf(object), object) : this.#cache.put(object);
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
-    this.#notify(change);
+    return this.#notify(change);
   }
 
   #kept(object: KubeObject): KubeObject {
@@ -252,8 +286,8 @@ class RunningInformer implements Informer {
     return transform === undefined ? object : Object.freeze(transform(object));
   }
 
-  #failed(error: unknown, failures: number): void {
-    if (isNoMatch(error)) this.#empty();
+  async #failed(error: unknown, failures: number): Promise<void> {
+    if (isNoMatch(error)) await this.#empty();
     // A server that is too busy, or has just begun to serve the type, says so: callers can wait a little longer.
     const isPassing = isTooManyRequests(error) && failures < patience;
     if (!this.#isReady && !isPassing) {
@@ -264,11 +298,13 @@ class RunningInformer implements Informer {
   }
 
   /** The type has gone, and its objects with it. It may come back. */
-  #empty(): void {
+  async #empty(): Promise<void> {
     this.#isListDue = true;
     this.#resourceVersion = "";
+    // The last attempt succeeded. Who waits from now on waits for the next one, also while the objects go in parts.
+    if (this.#isReady) this.#attempt = newAttempt();
     this.#isReady = false;
-    for (const change of this.#cache.replace([])) this.#notify(change);
+    await inTurns(this.#replacing(new Map()));
   }
 
   /** The delay grows with each failure, unless a caller waits. */
@@ -280,8 +316,14 @@ class RunningInformer implements Informer {
     this.#pausing = undefined;
   }
 
-  #notify(change: CacheChange | undefined): void {
-    if (change !== undefined) for (const handler of this.#handlers) handler(change);
+  #notify(change: CacheChange | undefined): Promise<unknown> | undefined {
+    if (change === undefined) return undefined;
+    const handled: Promise<unknown>[] = [];
+    for (const handler of this.#handlers) {
+      const done = handler(change);
+      if (done instanceof Promise) handled.push(done);
+    }
+    return handled.length === 0 ? undefined : Promise.all(handled);
   }
 
   #selection(): Pick<ListOptions, "namespace" | "labelSelector" | "fieldSelector" | "signal"> {

@@ -74,12 +74,13 @@ export class ObjectCache {
     return { type: "deleted", object: last ?? previous };
   }
 
-  /** Makes the cache equal to a list and returns the changes. Objects taken through {@link ObjectCache.reuse} do not change. */
-  replace(objects: readonly KubeObject[]): CacheChange[] {
-    const listed = new Set(objects.map((object) => keyText(keyOf(object))));
-    const gone = [...this.#objects].filter(([key]) => !listed.has(key));
-    const deleted = gone.flatMap(([, object]) => this.remove(keyOf(object)) ?? []);
-    return [...deleted, ...objects.flatMap((object) => this.#store(object) ?? [])];
+  /**
+   * Makes the cache equal to a list, one object at a time, and gives each change when it is made. Objects taken through
+   * {@link ObjectCache.reuse} do not change.
+   */
+  *replacing(listed: ReadonlyMap<string, KubeObject>): Generator<CacheChange | undefined, void, void> {
+    for (const [key, object] of this.#objects) yield listed.has(key) ? undefined : this.remove(keyOf(object));
+    for (const object of listed.values()) yield this.#store(object);
   }
 
   #store(object: KubeObject): CacheChange | undefined {
