@@ -49,7 +49,7 @@ function woken(controller: string, watch: string, change: CacheChange): string[]
   const found = controllers().find(({ spec }) => spec.name === controller);
   const spec = found?.watches.find(({ type }) => type === watch);
   assert.ok(spec, `${controller} does not watch ${watch}`);
-  return [...spec.keys(change)].map(({ name }) => name);
+  return [...spec.keys(change)].flatMap((key) => key?.name ?? []);
 }
 
 const added = (made: KubeObject): CacheChange => ({ type: "added", object: made }) as CacheChange;

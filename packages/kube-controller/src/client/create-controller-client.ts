@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { type Clock, systemClock } from "@purlin/base";
+import { type Clock, inTurns, systemClock } from "@purlin/base";
 import type {
   ApplyOptions,
   CallOptions,
@@ -61,7 +61,7 @@ export function createControllerClient(options: ControllerClientOptions): Closab
   async function list(type: TypeRef, options: CachedListOptions = {}) {
     if (isLive(type)) return listLive(client, type, options);
     const { labels, signal } = options;
-    return (await types.open(type, { signal })).list(labels, options);
+    return inTurns((await types.open(type, { signal })).list(labels, options));
   }
 
   function noted(stored: KubeObject, { dryRun, subresource }: WriteOptions = {}): KubeObject {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { CacheChange, Informer } from "@purlin/kube-client";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import fc from "fast-check";
@@ -158,8 +159,7 @@ test("lists have our writes in them", () => {
   writes.stored(object("d", 8));
   writes.stored(object("e", 9, { namespace: "elsewhere" }));
   const listed = (namespace?: string): string[] =>
-    writes
-      .list({}, { namespace })
+    finish(writes.list({}, { namespace }))
       .map((one) => `${one.metadata.name}@${versionOf(one)}`)
       .sort();
   assert.deepEqual(listed("ns"), ["a@7", "c@5", "d@8"]);
@@ -177,13 +177,67 @@ test("lists by label have our writes in them, whatever labels the informer has",
   writes.stored(object("moves-out", 7, labels("two")));
   writes.stored(object("new", 7, labels("one")));
   const listed = (wanted: Record<string, string>): unknown[] =>
-    writes
-      .list(wanted, { namespace: "ns" })
+    finish(writes.list(wanted, { namespace: "ns" }))
       .map(({ metadata }) => metadata.name)
       .sort();
   assert.deepEqual(listed({ app: "one", tier: "web" }), ["moves-in", "new", "stays"]);
   assert.deepEqual(listed({ app: "one", tier: "db" }), ["other-tier"]);
   assert.deepEqual(listed({ app: "other" }), []);
+});
+
+test("a long list is compared with our writes in parts, as they were when it began", () => {
+  const { informer, writes } = setting();
+  let looks = 0;
+  const counted = (name: string): KubeObject => {
+    const { metadata, ...one } = object(name, 5);
+    return Object.defineProperty(one, "metadata", {
+      get() {
+        looks++;
+        return metadata;
+      },
+    }) as KubeObject;
+  };
+  for (let i = 0; i < 10_000; i++) informer.held.set(`ns/o${i}`, counted(`o${i}`));
+  informer.resourceVersion = "5";
+  writes.stored(object("o9999", 6));
+  writes.stored(object("new", 7));
+  const listing = writes.list();
+  looks = 0;
+  let parts = 0;
+  let most = 0;
+  let part = listing.next();
+  for (; !part.done; part = listing.next()) {
+    if (parts++ === 0) writes.stored(object("later", 8));
+    most = Math.max(most, looks);
+    looks = 0;
+  }
+  assert.ok(most < 5000, `${most} looks in one part`);
+  assert.ok(parts >= 10, `${parts} parts`);
+  assert.deepEqual(
+    part.value.slice(-2).map((one) => `${one.metadata.name}@${versionOf(one)}`),
+    ["o9999@6", "new@7"],
+  );
+});
+
+test("an object with many labels is found by each of them, and is in the index once", () => {
+  const { informer, writes } = setting();
+  const labels = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, "v"]));
+  informer.sees(object("few", 1, { labels: { app: "one" } }));
+  informer.sees(object("many", 2, { labels: { app: "one", ...labels } }));
+  const values = new Set<string>();
+  const addIndex = informer.addIndex.bind(informer);
+  informer.addIndex = (name, of) =>
+    addIndex(name, (one) => {
+      for (const value of of(one)) values.add(value);
+      return of(one);
+    });
+  const listed = (wanted: Record<string, string>): unknown[] =>
+    finish(writes.list(wanted)).map(({ metadata }) => metadata.name);
+  assert.deepEqual(listed({ app: "one" }), ["few", "many"]);
+  assert.deepEqual(listed({ k7: "v", k8: "v" }), ["many"]);
+  assert.deepEqual(listed(labels), ["many"]);
+  assert.deepEqual(listed({ ...labels, k7: "other" }), []);
+  assert.deepEqual([...values].sort(), ["", "app=one"]);
 });
 
 test("lists by field look at the objects with that value alone, and have our writes in them", () => {
@@ -197,7 +251,7 @@ test("lists by field look at the objects with that value alone, and have our wri
   informer.byIndex = (name, ...values) =>
     name === "field spec.digest" ? ShownInformer.prototype.byIndex.call(informer, name, ...values) : assert.fail(name);
   const names = (value: string): string[] =>
-    writes.list({}, { field: { path: ["spec", "digest"], value } }).map(({ metadata }) => metadata.name ?? "");
+    finish(writes.list({}, { field: { path: ["spec", "digest"], value } })).map(({ metadata }) => metadata.name ?? "");
   assert.deepEqual(names("x"), ["a"]);
   assert.deepEqual(names("z"), []);
   writes.stored(withDigest("b", 5, "x"));
@@ -272,8 +326,7 @@ test("lists by controller have our writes in them, and objects without one are f
   writes.stored(object("b", 5, owned("one")));
   writes.stored(object("new", 6, owned("one")));
   const names = (controller: string): unknown[] =>
-    writes
-      .list({}, { namespace: "ns", controller })
+    finish(writes.list({}, { namespace: "ns", controller }))
       .map(({ metadata }) => metadata.name)
       .sort();
   assert.deepEqual(names("one"), ["a", "b", "new"]);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone, type Work } from "@purlin/base";
 import type { Informer } from "@purlin/kube-client";
 import { controllerOf, type KubeObject, keyOf, keyText, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import type { CachedListOptions, FieldValue } from "./create-controller-client.ts";
@@ -10,11 +11,24 @@ type OwnWrite =
 
 /** Made for a type when its objects are first asked for by label. */
 const labelIndex = "labels";
+/** Objects with more labels are not indexed by each of them: they may have as many as a request has values. */
+const mostIndexed = 64;
+const manyLabels = "";
 /** Made for a type when its objects are first asked for by controller. Objects without one are found by their namespace. */
 const controllerIndex = "controller";
 const controllerText = (object: KubeObject): string =>
   controllerOf(object)?.uid ?? `namespace ${object.metadata.namespace ?? ""}`;
 const labelText = ([key, value]: readonly [string, string]): string => `${key}=${value}`;
+
+/** What an object is found under: each of its labels, or that it has many. */
+function labelTexts({ metadata: { labels = {} } }: KubeObject): readonly string[] {
+  const texts: string[] = [];
+  for (const key in labels) {
+    if (texts.length === mostIndexed) return [manyLabels];
+    texts.push(labelText([key, labels[key] ?? ""]));
+  }
+  return texts;
+}
 
 /** How many writes of one type may wait for their informer; the oldest go first. */
 const mostWrites = 10_000;
@@ -74,40 +88,55 @@ export class OwnWrites {
    * The objects with all of these labels, of one namespace if given; cluster-scoped objects belong to every namespace.
    * Only the objects with the rarest label, or with the field or controller, are examined, however many others there are.
    */
-  list(
+  *list(
     labels: Readonly<Record<string, string>> = {},
     { namespace, field, controller }: Pick<CachedListOptions, "namespace" | "field" | "controller"> = {},
-  ): KubeObject[] {
+  ): Work<KubeObject[]> {
+    const terms = Object.entries(labels);
     const owner = controller === undefined ? undefined : controller || `namespace ${namespace ?? ""}`;
     const objects =
       owner !== undefined
         ? this.#controlledBy(owner)
         : field === undefined
-          ? this.#candidates(labels)
+          ? this.#candidates(terms)
           : this.#withField(field);
     const wanted = (object: KubeObject): boolean =>
       (owner === undefined || controllerText(object) === owner) &&
       (!namespace || !object.metadata.namespace || object.metadata.namespace === namespace) &&
-      Object.entries(labels).every(([key, value]) => object.metadata.labels?.[key] === value) &&
+      terms.every(([key, value]) => object.metadata.labels?.[key] === value) &&
       (field === undefined || textAt(object, field.path) === field.value);
     for (const key of this.#writes.keys()) this.#look(key);
-    if (this.#writes.size === 0) return objects.filter(wanted);
-    const seen = objects.flatMap((object) => {
-      const write = this.#writes.get(keyText(keyOf(object)));
-      return write === undefined ? object : (this.#overlay(object, write) ?? []);
-    });
-    const known = new Set(seen.map((object) => keyText(keyOf(object))));
-    const added = [...this.#writes].flatMap(([key, write]) =>
-      write.kind === "stored" && !known.has(key) ? write.object : [],
-    );
-    return [...seen, ...added].filter(wanted);
+    const found: KubeObject[] = [];
+    for (const object of this.#withWrites(objects)) {
+      if (wanted(object)) found.push(object);
+      if (terms.length > mostIndexed || isPartDone()) yield;
+    }
+    return found;
   }
 
-  #candidates(labels: Readonly<Record<string, string>>): KubeObject[] {
-    const [first, ...others] = Object.entries(labels).map(labelText);
+  /** Objects of the informer as this process wrote them by now, and then those that it wrote and the informer has not seen. */
+  #withWrites(objects: KubeObject[]): Iterable<KubeObject> {
+    return this.#writes.size === 0 ? objects : this.#overlaid(objects, new Map(this.#writes));
+  }
+
+  *#overlaid(objects: readonly KubeObject[], writes: Map<string, OwnWrite>): Iterable<KubeObject> {
+    for (const object of objects) {
+      const key = keyText(keyOf(object));
+      const newest = this.#overlay(object, writes.get(key));
+      writes.delete(key);
+      if (newest !== undefined) yield newest;
+    }
+    for (const write of writes.values()) if (write.kind === "stored") yield write.object;
+  }
+
+  #candidates(terms: readonly (readonly [string, string])[]): KubeObject[] {
+    const [first, ...others] = terms.slice(0, mostIndexed).map(labelText);
     if (first === undefined) return this.#informer.list();
-    this.#informer.addIndex(labelIndex, ({ metadata }) => Object.entries(metadata.labels ?? {}).map(labelText));
-    return this.#informer.byIndex(labelIndex, first, ...others);
+    this.#informer.addIndex(labelIndex, labelTexts);
+    const withMany = this.#informer.byIndex(labelIndex, manyLabels);
+    if (terms.length > mostIndexed) return withMany;
+    const withFew = this.#informer.byIndex(labelIndex, first, ...others);
+    return withMany.length === 0 ? withFew : [...withFew, ...withMany];
   }
 
   #controlledBy(owner: string): KubeObject[] {

@@ -45,6 +45,70 @@ function recording(): { seen: string[]; reconcile: (key: ObjectKey) => Promise<o
 const create = ({ client }: EmbeddedCluster, name: string) =>
   client.create({ ...configMap, metadata: { name, namespace: "default" } });
 
+test("a watch that searches many objects for its keys lets other work run, and takes one change after the other", async () => {
+  await withEngine(async (engine, cluster) => {
+    const { seen, reconcile } = recording();
+    const searches: string[] = [];
+    function* search({ object }: CacheChange): Generator<ObjectKey | undefined> {
+      const { name = "" } = object.metadata;
+      if (object.metadata.namespace !== "default") return;
+      searches.push(`${name} begins`);
+      for (let part = 0; part < 4; part++) {
+        const until = performance.now() + 12;
+        while (performance.now() < until);
+        yield undefined;
+      }
+      searches.push(`${name} ends`);
+      yield keyOf(object);
+    }
+    engine.start({ name: "test", reconcile });
+    await engine.startWatches("test", [{ type: "Search", object: configMap, keys: search }]);
+    let turns = 0;
+    const count = setInterval(() => turns++, 0);
+    await Promise.all(["a", "b"].map((name) => create(cluster, name)));
+    await eventually("both are reconciled", () => seen.length === 2);
+    clearInterval(count);
+    assert.ok(turns >= 4, `${turns} turns`);
+    const [first, second] = seen;
+    assert.deepEqual(searches, [`${first} begins`, `${first} ends`, `${second} begins`, `${second} ends`]);
+  });
+});
+
+test("existing objects are delivered in parts, before changes, and all before the first is reconciled", async () => {
+  await withEngine(async (engine, cluster) => {
+    const names = ["a", "b", "c", "d"];
+    await Promise.all(names.map((name) => create(cluster, name)));
+    const [delivered, reconciled]: [string[], number[]] = [[], []];
+    let late: Promise<unknown> | undefined;
+    const keys = ({ object }: CacheChange): ObjectKey[] => {
+      const { name = "" } = object.metadata;
+      if (!/^[a-z]$/.test(name)) return [];
+      late ??= create(cluster, "z");
+      const until = performance.now() + 12;
+      while (performance.now() < until);
+      delivered.push(name);
+      return [keyOf(object)];
+    };
+    engine.start({
+      name: "test",
+      async reconcile() {
+        reconciled.push(delivered.length);
+        return {};
+      },
+    });
+    let turns = 0;
+    const count = setInterval(() => turns++, 0);
+    await engine.startWatches("test", [{ type: "Slow", object: configMap, keys }]);
+    clearInterval(count);
+    assert.deepEqual(delivered.slice(0, 4).sort(), names);
+    assert.ok(turns >= 3, `${turns} turns`);
+    await late;
+    await eventually("all are reconciled", () => reconciled.length >= 5);
+    assert.equal(delivered.indexOf("z"), 4);
+    assert.ok((reconciled[0] ?? 0) >= 4, `${reconciled[0]} were delivered`);
+  });
+});
+
 test("a watch emits existing objects, then changes, until it is stopped", async () => {
   await withEngine(async (engine, cluster) => {
     const { seen, reconcile } = recording();

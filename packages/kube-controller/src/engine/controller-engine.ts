@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock, Log } from "@purlin/base";
+import { type AwaitingWork, type Clock, inTurns, type Log, Turns } from "@purlin/base";
 import type { CacheChange, Informer, InformerLease, InformerPool } from "@purlin/kube-client";
-import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import type { Reconcile } from "../controller/controller.ts";
 import type { Backoff, RetryRate } from "../queue/work-queue.ts";
 
@@ -15,8 +15,11 @@ export interface WatchId {
 
 /** A watch that wakes a controller. */
 export interface WatchSpec extends WatchId {
-  /** The keys to reconcile after a change; called once a change, with the object before it when there was one. */
-  readonly keys: (change: CacheChange) => Iterable<ObjectKey>;
+  /**
+   * The keys to reconcile after a change; called once a change, with the object before it when there was one. A generator that looks at
+   * many objects yields `undefined` where it may be interrupted: the informer delivers its next change when it is done.
+   */
+  readonly keys: (change: CacheChange) => Iterable<ObjectKey | undefined>;
   /** Where its informer comes from; the pool of the engine unless given. */
   readonly informers?: InformerPool | undefined;
 }
@@ -82,7 +85,10 @@ export class Watch {
   readonly #deps: WatchDeps;
   readonly #lease: InformerLease;
   #unsubscribe: (() => void) | undefined;
+  #starting: Promise<void> | undefined;
+  #hasDelivered = false;
   #cancelResync: (() => void) | undefined;
+  readonly #turns = new Turns();
   #stopped = false;
 
   constructor(spec: WatchSpec, deps: WatchDeps) {
@@ -97,15 +103,39 @@ export class Watch {
 
   /** Whether it has delivered all existing objects. */
   get isReady(): boolean {
-    return this.hasStarted && this.#lease.informer.isReady;
+    return this.#hasDelivered && this.#lease.informer.isReady;
   }
 
   /** Resolves when all existing objects are delivered. Rejects when the type cannot be listed, and may be called again. */
   async ready(): Promise<void> {
     await this.#lease.informer.ready();
-    if (this.#stopped || this.#unsubscribe !== undefined) return;
-    this.#unsubscribe = this.#lease.informer.subscribe((change) => this.#deliver(change));
+    if (this.#stopped) return;
+    this.#starting ??= this.#start();
+    await this.#starting;
+  }
+
+  /** Delivers existing objects in parts. A change meanwhile comes after them: the informer waits with the next one. */
+  async #start(): Promise<void> {
+    const existing: CacheChange[] = [];
+    let handle = (change: CacheChange): unknown => existing.push(change);
+    this.#unsubscribe = this.#lease.informer.subscribe((change) => handle(change));
+    const delivered = this.#deliverAll(existing);
+    handle = (change) => delivered.then(() => this.#deliver(change));
+    await delivered;
+    handle = (change) => this.#deliver(change);
+    this.#hasDelivered = true;
     this.#scheduleResync();
+  }
+
+  /** Enqueues at the end: what `keys` remembers of the objects is complete when the first one is reconciled. */
+  async #deliverAll(changes: readonly CacheChange[]): Promise<void> {
+    const found = new Map<string, ObjectKey>();
+    await inTurns(this.#delivering(changes, (key) => found.set(keyText(key), key)));
+    if (!this.#stopped) for (const key of found.values()) this.#deps.enqueue(key);
+  }
+
+  *#delivering(changes: readonly CacheChange[], enqueue: (key: ObjectKey) => void): AwaitingWork<void> {
+    for (const change of changes) yield this.#deliver(change, enqueue);
   }
 
   async stop(): Promise<void> {
@@ -115,14 +145,31 @@ export class Watch {
     await this.#lease.release();
   }
 
-  #deliver(change: CacheChange): void {
+  #deliver(change: CacheChange, enqueue = this.#deps.enqueue): void | Promise<void> {
+    if (this.#stopped) return;
     try {
-      for (const key of this.spec.keys(change)) this.#deps.enqueue(key);
+      return this.#enqueueAll(this.spec.keys(change)[Symbol.iterator](), enqueue)?.catch((error: unknown) =>
+        this.#failed(error),
+      );
     } catch (error) {
-      const { type, object } = this.spec;
-      const text = error instanceof Error ? error.message : String(error);
-      this.#deps.log.error("cannot map a watch event", { watch: type, kind: object.kind, error: text });
+      this.#failed(error);
     }
+  }
+
+  /** Enqueues keys in this turn, and what is left when it is over in later ones. */
+  #enqueueAll(keys: Iterator<ObjectKey | undefined>, enqueue: (key: ObjectKey) => void): Promise<void> | undefined {
+    for (let next = keys.next(); next.done !== true; next = keys.next()) {
+      if (next.value !== undefined) enqueue(next.value);
+      else if (this.#stopped) return undefined;
+      else if (this.#turns.isOver) return this.#turns.next().then(() => this.#enqueueAll(keys, enqueue));
+    }
+    return undefined;
+  }
+
+  #failed(error: unknown): void {
+    const { type, object } = this.spec;
+    const text = error instanceof Error ? error.message : String(error);
+    this.#deps.log.error("cannot map a watch event", { watch: type, kind: object.kind, error: text });
   }
 
   #scheduleResync(): void {
@@ -141,7 +188,7 @@ export class Watch {
     for (const { metadata } of objects.slice(from, from + resyncPart)) {
       const { name = "", namespace } = metadata;
       const object = informer.get({ name, namespace });
-      if (object !== undefined) this.#deliver({ type: "updated", object, previous: object });
+      if (object !== undefined) void this.#deliver({ type: "updated", object, previous: object });
     }
     const next = from + resyncPart;
     if (next < objects.length) setImmediate(() => this.#resync(informer, objects, next));

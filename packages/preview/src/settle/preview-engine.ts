@@ -157,7 +157,7 @@ export class PreviewEngine implements ControllerEngine {
   }
 
   #wake(controller: string, watch: WatchSpec, change: CacheChange): void {
-    for (const key of watch.keys(seenAs(change, watch))) this.enqueue(controller, key);
+    for (const key of watch.keys(seenAs(change, watch))) if (key !== undefined) this.enqueue(controller, key);
   }
 
   #note(change: CacheChange): void {

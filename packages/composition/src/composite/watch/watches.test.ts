@@ -26,7 +26,7 @@ function start(): { state: CompositeState; keys: (type: string, change: CacheCha
   const watches = [...baseWatches(kind, state), watchOn({ apiVersion: "v1", kind: "ConfigMap" }, state)];
   const keys = (type: string, change: CacheChange): string[] => {
     const found = watches.find((watch) => watch.type === type);
-    return [...(found?.keys(change) ?? [])].map(keyText);
+    return [...(found?.keys(change) ?? [])].filter((key) => key !== undefined).map(keyText);
   };
   return { state, keys };
 }
@@ -69,7 +69,8 @@ test("a definition that changes is looked at again while its server has not publ
   });
   const schemas = [{ apiVersion: "x.org/v1", kind: "Thing" }];
   state.tracker.record(one, { composed: [], requirements: [], schemas });
-  const woken = (change: CacheChange): string[] => [...watch.keys(change)].map(keyText);
+  const woken = (change: CacheChange): string[] =>
+    [...watch.keys(change)].filter((key) => key !== undefined).map(keyText);
   assert.deepEqual(woken({ type: "updated", object: crd(1), previous: crd(1) }), ["one"]);
   assert.equal(state.settling.lookAgainMs(one), undefined, "a change of its status alone starts no reconcile");
   assert.deepEqual(woken({ type: "updated", object: crd(2), previous: crd(1) }), ["one"]);

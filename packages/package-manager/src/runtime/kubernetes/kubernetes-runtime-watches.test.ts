@@ -90,7 +90,7 @@ for (const [name, { reason, watch, change, want }] of Object.entries(rows)) {
   test(`watch ${name}: ${reason}`, () => {
     const spec = kubernetesWatches(packageTypes.Function, () => all).find(({ type }) => type === watch);
     assert.deepEqual(
-      [...(spec?.keys(change) ?? [])].map((key) => key.name),
+      [...(spec?.keys(change) ?? [])].map((key) => key?.name),
       want,
     );
   });
