@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Turns } from "@purlin/base";
 import {
   defineController,
   type ReconcileContext,
@@ -35,6 +36,7 @@ export function simulatedController<D extends SimulatorDeps>(
   controller: SimulatedController<D>,
 ): WatchingController {
   const { client, events, clock, log, informers } = deps;
+  const turns = new Turns();
   const { name, type, own = ({ object }) => [keyOf(object)], dependents = [], watches = [] } = controller;
   return defineController({
     ...{ name, type, client, events, clock, log, timeoutMs, backoff },
@@ -48,7 +50,11 @@ export function simulatedController<D extends SimulatorDeps>(
       await controller.onGone?.(deps, key);
       return {};
     },
-    reconcile: (context) => controller.reconcile(deps, context),
+    reconcile: async (context) => {
+      // Many begin in one turn.
+      if (turns.isOver) await turns.next();
+      return controller.reconcile(deps, context);
+    },
   });
 }
 

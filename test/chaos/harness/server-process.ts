@@ -40,6 +40,8 @@ export interface ServerProcess extends AsyncDisposable {
   memory(): number;
   /** Most resident memory it ever had, in MiB. */
   peakMemory(): number;
+  /** CPU time that it has used, in ms. */
+  cpuMs(): number;
 }
 
 /** Longer than anything here takes on a machine with much to do. */
@@ -91,6 +93,7 @@ export function startServer(options: ServerOptions): ServerProcess {
     stop: () => end("SIGTERM"),
     memory: () => memoryOf(child.pid ?? 0, "VmRSS"),
     peakMemory: () => memoryOf(child.pid ?? 0, "VmHWM"),
+    cpuMs: () => cpuOf(child.pid ?? 0),
     [Symbol.asyncDispose]: async () => void (await end("SIGKILL")),
   };
 }
@@ -102,7 +105,7 @@ async function untilReady(
 ): Promise<Target> {
   // Not "exit": its last words may come after that.
   const closed = once(child, "close");
-  while (!said.stdout.includes("Pods are not run")) {
+  while (!/Pods are not run|Workloads are simulated/.test(said.stdout)) {
     await Promise.race([closed, once(child.stdout ?? child, "data")]);
     if (child.exitCode !== null || child.signalCode !== null) {
       await closed;
@@ -135,4 +138,11 @@ function readTarget(path: string): Target {
 function memoryOf(pid: number, figure: "VmRSS" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${figure}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
+}
+
+/** CPU time of a process, in user mode and in the kernel. The kernel counts it in hundredths of a second. */
+function cpuOf(pid: number): number {
+  const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+  const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) * 10;
 }

@@ -9,6 +9,7 @@ export {
   parseFieldSelector,
   unknownFieldSelector,
 } from "./field-selector.ts";
+export { type IndexedSelector, indexSelector, matchesIndexed } from "./indexed-selector.ts";
 export { formatLabelSelector, type LabelSelector, matchesLabels, parseLabelSelector } from "./label-selector.ts";
 export {
   type LabelSelectorObject,

@@ -10,14 +10,14 @@ import {
   groupOf,
   isDeleted,
   type KubeObject,
-  keyOf,
   memberAt,
   type ObjectKey,
   textMapAt,
 } from "@purlin/kube-objects/object";
-import { formatLabelSelector } from "@purlin/kube-objects/selector";
+import { formatLabelSelector, labelSelectorOf } from "@purlin/kube-objects/selector";
 import { kinds } from "../kinds.ts";
-import { isSelected, listNamespace, selectorOf } from "../owned/claim-children.ts";
+import { listNamespace } from "../owned/claim-children.ts";
+import { filterInTurns, selecting, selectorOf, selects } from "../owned/selection.ts";
 import { isReady, replicasOf, scaledCount } from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
@@ -35,30 +35,25 @@ export function disruptionController(deps: SimulatorDeps): WatchingController {
   });
 }
 
-function budgetsOf({ informers }: SimulatorDeps, change: CacheChange): readonly ObjectKey[] {
+function budgetsOf({ informers }: SimulatorDeps, change: CacheChange): Iterable<ObjectKey | undefined> {
   const { object } = change;
   const budgets = listNamespace(informers, kinds.disruptionBudget, object.metadata.namespace ?? "");
   const pods = change.type === "updated" ? [object, change.previous] : [object];
-  return budgets.filter((budget) => pods.some((pod) => selects(budget, pod))).map(keyOf);
-}
-
-/** A budget without a selector is for no Pod; one with an empty selector for all. */
-function selects(budget: KubeObject, pod: KubeObject): boolean {
-  return memberAt(budget, ["spec", "selector"]) !== undefined && isSelected(selectorOf(budget), pod);
+  return selecting(budgets, pods);
 }
 
 async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promise<ReconcileResult> {
   const budget = context.stored.object;
   if (isDeleted(budget)) return {};
   const { namespace } = budget.metadata;
-  const pods = (await deps.client.list(kinds.pod, { namespace })).filter((pod) => selects(budget, pod));
+  const pods = await filterInTurns(await deps.client.list(kinds.pod, { namespace }), (pod) => selects(budget, pod));
   if (pods.length === 0) context.emit({ reason: "NoPods", message: "No matching pods found" });
   const now = deps.clock.now();
   const disrupted = disruptedPods(budget, pods, now);
   try {
     const { expected, desired } = await countsOf(deps, context, pods);
     const healthy = pods.filter(
-      (pod) => !isDeleted(pod) && isReady(pod) && disrupted[pod.metadata.name ?? ""] === undefined,
+      (pod) => !isDeleted(pod) && isReady(pod) && !Object.hasOwn(disrupted, pod.metadata.name ?? ""),
     ).length;
     const allowed = expected <= 0 ? 0 : Math.max(0, healthy - desired);
     const counts = { disruptionsAllowed: allowed, currentHealthy: healthy, desiredHealthy: desired };
@@ -79,12 +74,12 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
 
 /** Evictions whose Pod still exists, by its name. */
 function disruptedPods(budget: KubeObject, pods: readonly KubeObject[], now: number): Readonly<Record<string, string>> {
-  const noted = textMapAt(budget, ["status", "disruptedPods"]) ?? {};
+  const noted = new Map(Object.entries(textMapAt(budget, ["status", "disruptedPods"]) ?? {}));
   const open = pods.filter((pod) => {
-    const time = noted[pod.metadata.name ?? ""];
+    const time = noted.get(pod.metadata.name ?? "");
     return time !== undefined && !isDeleted(pod) && Date.parse(time) + evictionMs > now;
   });
-  return Object.fromEntries(open.map(({ metadata: { name = "" } }) => [name, noted[name] ?? ""]));
+  return Object.fromEntries(open.map(({ metadata: { name = "" } }) => [name, noted.get(name) ?? ""]));
 }
 
 interface Counts {
@@ -115,12 +110,23 @@ async function expectedPods(
     if (owner !== undefined) sizes.set(owner.metadata.uid ?? "", replicasOf(owner));
   }
   if (isUnmanaged) {
-    const selector = formatLabelSelector(selectorOf(context.stored.object));
+    const selector = selectorText(context.stored.object);
     const message = `Pods selected by this PodDisruptionBudget (selector: ${selector}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
     context.emit({ type: "Warning", reason: "UnmanagedPods", message });
   }
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
+
+/** As much of a selector as fits into the message of an event. */
+function selectorText(budget: KubeObject): string {
+  const { matchLabels, matchExpressions } = selectorOf(budget) ?? {};
+  const labels = Object.fromEntries(Object.entries(matchLabels ?? {}).slice(0, shownRequirements));
+  const shown = { matchLabels: labels, matchExpressions: (matchExpressions ?? []).slice(0, shownRequirements) };
+  return formatLabelSelector(labelSelectorOf(shown)).slice(0, shownCharacters);
+}
+
+const shownRequirements = 200;
+const shownCharacters = 1000;
 
 /** The Deployment, ReplicaSet, ReplicationController or StatefulSet of a Pod; undefined when nothing controls it. */
 async function workloadOf({ client }: SimulatorDeps, pod: KubeObject): Promise<KubeObject | undefined> {

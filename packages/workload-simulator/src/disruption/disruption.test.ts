@@ -162,6 +162,20 @@ test("a Pod whose eviction was allowed is not healthy until two minutes later", 
   assert.equal(statusOf(world)["disruptedPods"], undefined);
 });
 
+test("a Pod with a name that every JavaScript object has as a member is healthy, and can be evicted", async () => {
+  const world = worldWith({ minAvailable: 1 }, 1, 1);
+  const { metadata, status } = world.get(kinds.pod, "p0");
+  const { labels, ownerReferences } = metadata;
+  world.put(kinds.pod, "constructor", { metadata: { labels, ownerReferences } as never, status: status as never });
+  await step(world);
+  assert.equal(statusOf(world)["currentHealthy"], 2);
+  const disruptedPods = { constructor: conditionTime(world.now) };
+  world.change(kinds.disruptionBudget, "b", { status: { disruptedPods } });
+  await step(world);
+  assert.equal(statusOf(world)["currentHealthy"], 1);
+  assert.deepEqual(statusOf(world)["disruptedPods"], disruptedPods);
+});
+
 test("the condition keeps the time at which its status changed", async () => {
   const world = worldWith({ minAvailable: 1 }, 2, 2);
   await step(world);

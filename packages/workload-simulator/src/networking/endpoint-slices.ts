@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns, isPartDone, sorting, type Work } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client";
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
@@ -19,6 +20,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { listNamespace } from "../owned/claim-children.ts";
+import { selecting } from "../owned/selection.ts";
 import { isFinished, isReady } from "../pods/pod.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
@@ -38,12 +40,12 @@ export function endpointSliceController(deps: SimulatorDeps): WatchingController
   });
 }
 
-function servicesOf({ informers }: SimulatorDeps, change: CacheChange): readonly ObjectKey[] {
+function servicesOf({ informers }: SimulatorDeps, change: CacheChange): Iterable<ObjectKey | undefined> {
   const { object } = change;
   if (change.type === "updated" && isSameEndpoint(change.previous, object)) return [];
   const services = listNamespace(informers, kinds.service, object.metadata.namespace ?? "");
   const pods = change.type === "updated" ? [object, change.previous] : [object];
-  return services.filter((service) => pods.some((pod) => selects(service, pod))).map(keyOf);
+  return selecting(services, pods);
 }
 
 /** Whether nothing changed that an EndpointSlice shows. */
@@ -51,11 +53,6 @@ function isSameEndpoint(a: KubeObject, b: KubeObject): boolean {
   const shown = (pod: KubeObject) =>
     [textAt(pod, ["status", "podIP"]), isReady(pod), isDeleted(pod), isFinished(pod)].join();
   return shown(a) === shown(b) && jsonEqual(a.metadata.labels ?? {}, b.metadata.labels ?? {});
-}
-
-function selects(service: KubeObject, { metadata }: KubeObject): boolean {
-  const selector = Object.entries(textMapAt(service, ["spec", "selector"]) ?? {});
-  return selector.length > 0 && selector.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
 async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promise<ReconcileResult> {
@@ -67,7 +64,7 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   const slices = await deps.client.list(kinds.endpointSlice, { namespace, controller: uid });
   const pods = await deps.client.list(kinds.pod, { namespace, labels: selector });
   await storeEndpoints(deps, service, pods);
-  const wanted = wantedSlices(service, pods);
+  const wanted = await inTurns(wantedSlices(service, pods));
   await Promise.all(wanted.map((slice, index) => store(deps, slice, slices[index])));
   for (const slice of slices.slice(wanted.length)) {
     await ignoreNotFound(deps.client.delete({ ...kinds.endpointSlice, ...keyOf(slice) }));
@@ -90,10 +87,14 @@ async function store({ client }: SimulatorDeps, wanted: KubeObject, before: Kube
   await client.update({ ...wanted, metadata }, { fieldManager });
 }
 
-function wantedSlices(service: KubeObject, pods: readonly KubeObject[]): readonly KubeObject[] {
+function* wantedSlices(service: KubeObject, pods: readonly KubeObject[]): Work<readonly KubeObject[]> {
   const shown = pods.filter((pod) => textAt(pod, ["status", "podIP"]) !== undefined && !isFinished(pod));
-  const sorted = shown.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
-  const endpoints = sorted.map((pod) => endpointOf(service, pod));
+  const sorted = yield* sorting(shown, (a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  const endpoints: JsonObject[] = [];
+  for (const pod of sorted) {
+    if (isPartDone()) yield;
+    endpoints.push(endpointOf(service, pod));
+  }
   // A Service without Pods has one slice without ports.
   const ports = sorted[0] === undefined ? [] : portsOf(service, sorted[0]);
   const count = Math.max(1, Math.ceil(endpoints.length / maxEndpoints));
@@ -156,7 +157,7 @@ async function storeEndpoints(
   const { name = "", namespace = "" } = service.metadata;
   const before = await client.get(kinds.endpoints, { name, namespace });
   const shown = pods.filter((pod) => isShown(service, pod));
-  const subsets = subsetsOf(service, shown.slice(0, maxAddresses));
+  const subsets = await inTurns(subsetsOf(service, shown.slice(0, maxAddresses)));
   const { [headless]: _headless, ...own } = service.metadata.labels ?? {};
   const isHeadless = textAt(service, ["spec", "clusterIP"]) === "None";
   const labels = { ...own, ...(isHeadless && { [headless]: "" }), ...endpointsManagedBy };
@@ -191,9 +192,10 @@ function isPublished(service: KubeObject): boolean {
 }
 
 /** Pods with the same port numbers share a subset. */
-function subsetsOf(service: KubeObject, pods: readonly KubeObject[]): readonly JsonObject[] {
+function* subsetsOf(service: KubeObject, pods: readonly KubeObject[]): Work<readonly JsonObject[]> {
   const groups = new Map<string, { ports: readonly JsonObject[]; pods: KubeObject[] }>();
   for (const pod of pods) {
+    yield;
     const ports = portsOf(service, pod).filter((port) => port["port"] !== undefined);
     const key = printJson(ports);
     const group = groups.get(key) ?? { ports, pods: [] };
@@ -232,9 +234,12 @@ function addressOf(service: KubeObject, pod: KubeObject): JsonObject {
 
 /** The ports of a Service as a Pod serves them; without a number when the Pod has no port of the name. */
 function portsOf(service: KubeObject, pod: KubeObject): readonly JsonObject[] {
-  return objectsAt(service, ["spec", "ports"]).map((port) => {
+  const ports = objectsAt(service, ["spec", "ports"]);
+  const isNamed = ports.some((port) => typeof port["targetPort"] === "string");
+  const byName = isNamed ? containerPorts(pod) : new Map<string, number>();
+  return ports.map((port) => {
     const target = port["targetPort"];
-    const number = typeof target === "string" ? containerPort(pod, target) : (target ?? port["port"]);
+    const number = typeof target === "string" ? byName.get(target) : (target ?? port["port"]);
     const appProtocol = textAt(port, ["appProtocol"]);
     return {
       name: stringAt(port, ["name"]),
@@ -245,9 +250,14 @@ function portsOf(service: KubeObject, pod: KubeObject): readonly JsonObject[] {
   });
 }
 
-function containerPort(pod: KubeObject, name: string): number | undefined {
-  const containers = objectsAt(pod, ["spec", "containers"]);
-  const ports = containers.flatMap((container) => objectsAt(container, ["ports"]));
-  const found = ports.find((port) => stringAt(port, ["name"]) === name);
-  return found === undefined ? undefined : numberAt(found, ["containerPort"]);
+/** The numbers of the ports of a Pod by their names; of several with one name, the first. */
+function containerPorts(pod: KubeObject): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>();
+  for (const container of objectsAt(pod, ["spec", "containers"])) {
+    for (const port of objectsAt(container, ["ports"])) {
+      const name = stringAt(port, ["name"]);
+      if (!numbers.has(name)) numbers.set(name, numberAt(port, ["containerPort"]));
+    }
+  }
+  return numbers;
 }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { CacheChange } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
+import { controllerReference, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
 import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 import {
   claimChildren,
-  selectorOf,
   setCondition,
   type UpdatedCondition,
   watchDependents,
   withoutCondition,
   withoutEmpty,
 } from "./claim-children.ts";
+import { selectorOf } from "./selection.ts";
 
 const selector = { matchLabels: { app: "web" } };
 
@@ -74,7 +75,8 @@ test("a workload that is being deleted neither adopts nor releases", async () =>
 test("a change of a dependent reconciles its owner, before and after it", () => {
   const { world, owner } = scene();
   const other = world.put(kinds.replicaSet, "other", { spec: { selector: { matchLabels: { app: "other" } } } });
-  const { keys } = watchDependents(world.deps.informers, kinds.replicaSet, kinds.pod);
+  const { keys: search } = watchDependents(world.deps.informers, kinds.replicaSet, kinds.pod);
+  const keys = (change: CacheChange): readonly ObjectKey[] => [...search(change)].filter((one) => one !== undefined);
   const key = (name: string) => ({ namespace: "default", name });
   const owned = addPod(world, "a", ownedBy(owner));
   const moved = addPod(world, "b", ownedBy(other));

@@ -11,32 +11,11 @@ import {
   isDeleted,
   type KubeObject,
   keyOf,
-  memberAt,
   type ObjectKey,
   type TypeRef,
-  textMapAt,
 } from "@purlin/kube-objects/object";
-import {
-  type LabelSelector,
-  type LabelSelectorObject,
-  labelSelectorOf,
-  matchesLabels,
-} from "@purlin/kube-objects/selector";
-import { kinds } from "../kinds.ts";
 import { fieldManager, type SimulatorDeps } from "../simulator-deps.ts";
-
-/** The selector of a workload. That of a ReplicationController is a map of labels. */
-export function selectorOf(workload: KubeObject): LabelSelector {
-  if (workload.kind === kinds.replicationController.kind) {
-    return labelSelectorOf({ matchLabels: textMapAt(workload, ["spec", "selector"]) ?? {} });
-  }
-  return labelSelectorOf(memberAt(workload, ["spec", "selector"]) as LabelSelectorObject | undefined);
-}
-
-/** Whether the labels of an object match a selector. */
-export function isSelected(selector: LabelSelector, { metadata }: KubeObject): boolean {
-  return matchesLabels(selector, metadata.labels ?? {});
-}
+import { filterInTurns, selecting, selects } from "./selection.ts";
 
 /**
  * The objects of a type that a workload controls. Objects whose labels no longer match are released, and matching ones without a
@@ -51,13 +30,10 @@ export async function claimChildren(
   const { namespace, uid = "" } = owner.metadata;
   const owned = await client.list(type, { namespace, controller: uid });
   if (isDeleted(owner)) return owned;
-  const selector = selectorOf(owner);
   const orphans = await client.list(type, { namespace, controller: "" });
-  const adoptable = orphans.filter((object) => !isDeleted(object) && isSelected(selector, object));
-  const [kept, released] = [
-    owned.filter((one) => isSelected(selector, one)),
-    owned.filter((one) => !isSelected(selector, one)),
-  ];
+  const adoptable = (await filterInTurns(orphans, (one) => selects(owner, one))).filter((one) => !isDeleted(one));
+  const kept = new Set(await filterInTurns(owned, (one) => selects(owner, one)));
+  const released = owned.filter((one) => !kept.has(one));
   await Promise.all(released.map((object) => setOwners(deps, object, withoutController(object))));
   const adopted = await Promise.all(
     adoptable.map((object) =>
@@ -96,23 +72,18 @@ export function listNamespace(informers: InformerPool, type: TypeRef, namespace:
 
 /** Wakes the owner of a dependent that changes, and the workloads that may adopt one without an owner. */
 export function watchDependents(informers: InformerPool, owner: TypeRef, dependent: TypeRef): WatchSpec {
-  const ownerKeys = (object: KubeObject): readonly ObjectKey[] => {
+  const ownerKeys = (object: KubeObject): Iterable<ObjectKey | undefined> => {
     const { namespace } = object.metadata;
     const controller = controllerOf(object);
-    if (controller === undefined) return adoptersOf(informers, owner, object);
+    if (controller === undefined) return selecting(listNamespace(informers, owner, namespace ?? ""), [object]);
     const isOurs = controller.kind === owner.kind && controller.apiVersion === owner.apiVersion;
     return isOurs ? [{ namespace, name: controller.name }] : [];
   };
-  const keys = (change: CacheChange): readonly ObjectKey[] => {
-    const now = ownerKeys(change.object);
-    return change.type === "updated" ? [...now, ...ownerKeys(change.previous)] : now;
-  };
+  function* keys(change: CacheChange): Iterable<ObjectKey | undefined> {
+    yield* ownerKeys(change.object);
+    if (change.type === "updated") yield* ownerKeys(change.previous);
+  }
   return { type: `Dependent${dependent.kind}`, object: dependent, keys };
-}
-
-function adoptersOf(informers: InformerPool, owner: TypeRef, object: KubeObject): readonly ObjectKey[] {
-  const workloads = listNamespace(informers, owner, object.metadata.namespace ?? "");
-  return workloads.filter((workload) => isSelected(selectorOf(workload), object)).map(keyOf);
 }
 
 /** The members that are set: zero, empty and absent ones are left out, as Go leaves them out of JSON. */

@@ -14,7 +14,7 @@ import {
 import { defaultOutcome, type Outcome, type PodPlan } from "./pod-plan.ts";
 
 /** The state of a container after a step, and when the next step is due. */
-interface ContainerStep {
+export interface ContainerStep {
   readonly status: JsonObject;
   /** When the state changes next, in milliseconds since the epoch; undefined when it stays. */
   readonly due?: number | undefined;

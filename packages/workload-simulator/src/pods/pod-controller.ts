@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { inTurns } from "@purlin/base";
 import type { InformerPool, KubeClient } from "@purlin/kube-client";
 import {
   type ReconcileContext,
@@ -126,7 +127,7 @@ async function reconcile(deps: PodDeps, state: PodSimulation, context: Reconcile
   const pod = context.stored.object;
   if (isDeleted(pod) || isFinished(pod)) return {};
   const simulations = deps.informers.peek(kinds.simulation)?.list() ?? [];
-  const plan = planOf(pod, simulations);
+  const plan = await inTurns(planOf(pod, simulations));
   const node = textAt(pod, ["spec", "nodeName"]);
   if (node === undefined && textAt(pod, ["status", "startTime"]) === undefined) {
     const isBound = await schedule(deps, context, plan);
@@ -144,7 +145,7 @@ async function run(
 ): Promise<ReconcileResult> {
   const pod = context.stored.object;
   const now = deps.clock.now();
-  const { status, events, due } = nextPod({ pod, plan, now, podIp, hostIp: nodeAddress });
+  const { status, events, due } = await inTurns(nextPod({ pod, plan, now, podIp, hostIp: nodeAddress }));
   for (const event of events) context.emit(event);
   await storePodStatus(deps, pod, status);
   return due === undefined ? {} : { requeueAfterMs: Math.max(1, due - deps.clock.now()) };
@@ -157,11 +158,14 @@ async function storePodStatus({ client }: SimulatorDeps, pod: KubeObject, status
 /** The kubelet reports which containers of a Pod it stops. The API server removes a Pod without waiting for that. */
 function reportStop({ events }: SimulatorDeps, pod: KubeObject): void {
   if (textAt(pod, ["spec", "nodeName"]) !== nodeName) return;
-  for (const name of runningContainers(pod)) {
+  for (const name of runningContainers(pod).slice(0, mostEvents)) {
     const message = `Stopping container ${name}`;
     events.event(pod, { type: "Normal", reason: "Killing", message, annotations: simulatedMark });
   }
 }
+
+// The recorder writes fewer about one object.
+const mostEvents = 50;
 
 function runningContainers(pod: KubeObject): readonly string[] {
   const statuses = objectsAt(pod, ["status", "containerStatuses"]);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+import { sorting, type Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   type KubeObject,
   memberAt,
   objectsAt,
-  optionalObjectAt,
   stringAt,
   textAt,
   textsAt,
 } from "@purlin/kube-objects/object";
-import { type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
-import { isSelected } from "../owned/claim-children.ts";
+import { selectorOf, selects } from "../owned/selection.ts";
+import { matcherOf } from "./glob.ts";
 
 /** What happens to the containers of a Pod. */
 export type Outcome =
@@ -40,12 +40,16 @@ export function defaultOutcome(pod: KubeObject): Outcome {
 }
 
 /** The plan of a Pod: by its annotations, else by the first Simulation that matches it, in the order of their names. */
-export function planOf(pod: KubeObject, simulations: readonly KubeObject[]): PodPlan {
+export function* planOf(pod: KubeObject, simulations: readonly KubeObject[]): Work<PodPlan> {
   const annotated = Object.keys(pod.metadata.annotations ?? {}).some((name) => name.startsWith(`${prefix}/`));
   if (annotated) return planByAnnotations(pod);
-  const sorted = simulations.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
-  const found = sorted.find((simulation) => matches(simulation, pod));
-  return found === undefined ? planFrom(pod, {}) : planBySimulation(pod, found);
+  const sorted = yield* sorting(simulations, (a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  for (const simulation of sorted) {
+    yield;
+    const concerned = yield* concernedBy(simulation, pod);
+    if (concerned !== undefined) return planBySimulation(pod, simulation, concerned);
+  }
+  return planFrom(pod, {});
 }
 
 const outcomes = "Running, ImagePullBackOff, CrashLoopBackOff, OOMKilled, Pending or exit N";
@@ -65,30 +69,36 @@ const mostProblems = 5;
 export function planProblems(pod: KubeObject): string[] {
   const given = Object.entries(pod.metadata.annotations ?? {}).filter(([name]) => name.startsWith(`${prefix}/`));
   const known = Object.keys(annotations);
-  const problems = given.flatMap(([name, text]) => {
+  const problems: string[] = [];
+  for (const [name, text] of given) {
+    if (problems.length === mostProblems) break;
     const own = name.slice(prefix.length + 1);
-    if (!known.includes(own)) return [`unknown annotation ${name}: expected ${known.join(", ")}`];
+    if (!known.includes(own)) {
+      problems.push(`unknown annotation ${name}: expected ${known.join(", ")}`);
+      continue;
+    }
     const [want, isValid] = annotations[own] ?? ["", () => true];
-    return isValid(text)
-      ? []
-      : [`annotation ${name} is ignored: expected ${want}, got ${JSON.stringify(text.slice(0, 100))}`];
-  });
-  return problems.slice(0, mostProblems);
+    if (!isValid(text)) {
+      problems.push(`annotation ${name} is ignored: expected ${want}, got ${JSON.stringify(text.slice(0, 100))}`);
+    }
+  }
+  return problems;
 }
 
 interface PlanTexts {
   readonly readyAfter?: string | undefined;
   readonly outcome?: string | undefined;
   readonly outcomeAfter?: string | undefined;
-  readonly concerns?: PodPlan["concerns"];
+  /** The names of the containers that it is for; all unless given. */
+  readonly concerned?: ReadonlySet<string> | undefined;
 }
 
-function planFrom(pod: KubeObject, { readyAfter, outcome, outcomeAfter, concerns = () => true }: PlanTexts): PodPlan {
+function planFrom(pod: KubeObject, { readyAfter, outcome, outcomeAfter, concerned }: PlanTexts): PodPlan {
   return {
     readyAfterMs: readDuration(readyAfter) ?? 0,
     outcome: readOutcome(outcome) ?? defaultOutcome(pod),
     outcomeAfterMs: readDuration(outcomeAfter) ?? 0,
-    concerns,
+    concerns: (container) => concerned === undefined || concerned.has(stringAt(container, ["name"])),
   };
 }
 
@@ -101,33 +111,42 @@ function planByAnnotations(pod: KubeObject): PodPlan {
     readyAfter: text("ready-after"),
     outcome: text("outcome"),
     outcomeAfter: text("outcome-after"),
-    ...(names && { concerns: (container) => names.includes(stringAt(container, ["name"])) }),
+    ...(names && { concerned: new Set(names) }),
   });
 }
 
-function planBySimulation(pod: KubeObject, simulation: KubeObject): PodPlan {
-  const images = textsAt(simulation, ["spec", "match", "images"]);
+function planBySimulation(pod: KubeObject, simulation: KubeObject, concerned: Exclude<Concerned, undefined>): PodPlan {
   const text = (name: string): string | undefined => textAt(simulation, ["spec", name]);
   return planFrom(pod, {
     readyAfter: text("readyAfter"),
     outcome: text("outcome"),
     outcomeAfter: text("outcomeAfter"),
-    ...(images.length > 0 && { concerns: (container) => hasImage(container, images) }),
+    ...(concerned !== "all" && { concerned }),
   });
 }
 
-function hasImage(container: JsonObject, patterns: readonly string[]): boolean {
-  const image = stringAt(container, ["image"]);
-  return patterns.some((pattern) => matchesGlob(pattern, image));
+/** The names of containers that a Simulation is for; undefined when it does not match their Pod. */
+type Concerned = ReadonlySet<string> | "all" | undefined;
+
+function* concernedBy(simulation: KubeObject, pod: KubeObject): Work<Concerned> {
+  const namespaces = textsAt(simulation, ["spec", "match", "namespaces"]);
+  if (namespaces.length > 0 && !namespaces.includes(pod.metadata.namespace ?? "")) return undefined;
+  if (selectorOf(simulation) !== undefined && !selects(simulation, pod)) return undefined;
+  const images = textsAt(simulation, ["spec", "match", "images"]);
+  return images.length === 0 ? "all" : yield* withImage(pod, images);
 }
 
-function matches(simulation: KubeObject, pod: KubeObject): boolean {
-  const namespaces = textsAt(simulation, ["spec", "match", "namespaces"]);
-  const images = textsAt(simulation, ["spec", "match", "images"]);
-  const selector = optionalObjectAt(simulation, ["spec", "match", "podSelector"]);
-  if (namespaces.length > 0 && !namespaces.includes(pod.metadata.namespace ?? "")) return false;
-  if (selector !== undefined && !isSelected(labelSelectorOf(selector as LabelSelectorObject), pod)) return false;
-  return images.length === 0 || containersOf(pod).some((container) => hasImage(container, images));
+/** The names of containers whose image matches one of the patterns. */
+function* withImage(pod: KubeObject, patterns: readonly string[]): Work<Concerned> {
+  const names = new Set<string>();
+  for (const pattern of patterns) {
+    const matches = matcherOf(pattern);
+    for (const container of containersOf(pod)) {
+      if (matches(stringAt(container, ["image"]))) names.add(stringAt(container, ["name"]));
+      yield;
+    }
+  }
+  return names.size === 0 ? undefined : names;
 }
 
 /** The containers of a Pod, without init containers. */
@@ -159,9 +178,12 @@ function readOutcome(text: string | undefined): Outcome | undefined {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
+// As the schema of Simulations has it.
+const longestDuration = 32;
+
 /** A duration such as `5s` or `1m30s` in milliseconds; undefined when the text is not one. */
 function readDuration(text: string | undefined): number | undefined {
-  if (text === undefined || !/^(\d{1,9}(ms|s|m|h))+$/.test(text)) return undefined;
+  if (text === undefined || text.length > longestDuration || !/^(\d{1,9}(ms|s|m|h))+$/.test(text)) return undefined;
   const parts = text.matchAll(/(\d+)(ms|s|m|h)/g);
   return [...parts].reduce((sum, [, count, unit = ""]) => sum + Number(count) * (unitMs[unit] ?? 0), 0);
 }
@@ -170,23 +192,4 @@ function readDuration(text: string | undefined): number | undefined {
 export function hasSchedulingGates(pod: KubeObject): boolean {
   const gates = memberAt(pod, ["spec", "schedulingGates"]);
   return Array.isArray(gates) && gates.length > 0;
-}
-
-/** Whether a text matches a pattern in which `*` stands for any characters. The work is bounded by the product of the lengths. */
-export function matchesGlob(pattern: string, text: string): boolean {
-  let [at, from] = [0, 0];
-  let [star, resume] = [-1, 0];
-  while (from < text.length) {
-    if (pattern[at] === "*") {
-      star = at++;
-      resume = from;
-    } else if (at < pattern.length && pattern[at] === text[from]) {
-      at++;
-      from++;
-    } else if (star >= 0) {
-      at = star + 1;
-      from = ++resume;
-    } else return false;
-  }
-  return [...pattern.slice(at)].every((letter) => letter === "*");
 }

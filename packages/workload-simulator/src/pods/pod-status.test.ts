@@ -2,6 +2,7 @@
 // The status of simulated Pods and their containers, step by step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, conditionTime, type KubeObject, memberAt, objectsAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
@@ -27,12 +28,12 @@ const podWith = ({ annotations = {}, spec = {}, status = {}, labels = {} }: PodO
 function next(pod: KubeObject, seconds = 0, simulations: readonly KubeObject[] = []) {
   const scene = {
     pod,
-    plan: planOf(pod, simulations),
+    plan: finish(planOf(pod, simulations)),
     now: start + seconds * 1000,
     podIp: "10.244.0.9",
     hostIp: "10.244.0.1",
   };
-  const step = nextPod(scene);
+  const step = finish(nextPod(scene));
   return {
     ...step,
     pod: { ...pod, status: step.status } as KubeObject,
@@ -214,16 +215,16 @@ const matches: readonly { readonly why: string; readonly match: JsonObject; read
 
 for (const { why, match, isMatch } of matches) {
   test(`a Simulation for ${why} ${isMatch ? "concerns" : "does not concern"} a Pod`, () => {
-    const plan = planOf(podWith({ labels: { app: "web" } }), [simulation("s", { match, outcome: "exit 7" })]);
+    const plan = finish(planOf(podWith({ labels: { app: "web" } }), [simulation("s", { match, outcome: "exit 7" })]));
     assert.deepEqual(plan.outcome, isMatch ? { kind: "exit", code: 7, reason: "Error" } : { kind: "run" });
   });
 }
 
 test("annotations win over Simulations, and the first of these by name counts", () => {
   const simulations = [simulation("b", { outcome: "exit 2" }), simulation("a", { outcome: "exit 1" })];
-  assert.deepEqual(planOf(podWith(), simulations).outcome, { kind: "exit", code: 1, reason: "Error" });
+  assert.deepEqual(finish(planOf(podWith(), simulations)).outcome, { kind: "exit", code: 1, reason: "Error" });
   const annotated = podWith({ annotations: { "simulation.purlin.dev/outcome": "Pending" } });
-  assert.deepEqual(planOf(annotated, simulations).outcome, { kind: "pending" });
+  assert.deepEqual(finish(planOf(annotated, simulations)).outcome, { kind: "pending" });
 });
 
 test("a Simulation for images concerns the containers that have them", () => {
@@ -235,7 +236,7 @@ test("a Simulation for images concerns the containers that have them", () => {
       ],
     },
   });
-  const plan = planOf(pod, [simulation("s", { match: { images: ["x:*"] }, outcome: "exit 1" })]);
+  const plan = finish(planOf(pod, [simulation("s", { match: { images: ["x:*"] }, outcome: "exit 1" })]));
   assert.deepEqual(containersOf(pod).map(plan.concerns), [true, false]);
 });
 
@@ -251,12 +252,12 @@ const texts: Readonly<Record<string, unknown>> = {
 };
 
 for (const [text, expected] of Object.entries(texts)) {
-  test(`the outcome "${text}"`, () => assert.deepEqual(planOf(outcome(text, {}), []).outcome, expected));
+  test(`the outcome "${text}"`, () => assert.deepEqual(finish(planOf(outcome(text, {}), [])).outcome, expected));
 }
 
 test("a duration that cannot be read has no effect", () => {
   const after = (text: string): number =>
-    planOf(podWith({ annotations: { "simulation.purlin.dev/ready-after": text } }), []).readyAfterMs;
+    finish(planOf(podWith({ annotations: { "simulation.purlin.dev/ready-after": text } }), [])).readyAfterMs;
   assert.deepEqual(
     ["1h", "1m30s", "250ms", "0s", "5", "-5s", "1.5s", ""].map(after),
     [3_600_000, 90_000, 250, 0, 0, 0, 0, 0],

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isPartDone, type Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   type Condition,
@@ -10,7 +11,7 @@ import {
   optionalObjectAt,
   stringAt,
 } from "@purlin/kube-objects/object";
-import { type ContainerEvent, nextContainer, statusOf } from "./container-state.ts";
+import { type ContainerEvent, type ContainerStep, nextContainer, statusOf } from "./container-state.ts";
 import { containersOf, type PodPlan } from "./pod-plan.ts";
 
 /** A step in the life of a Pod. */
@@ -31,12 +32,14 @@ interface PodScene {
 }
 
 /** The status of a Pod that a node runs, one step further. */
-export function nextPod(scene: PodScene): PodStep {
+export function* nextPod(scene: PodScene): Work<PodStep> {
   const { pod, now } = scene;
   const known = new Map(objectsAt(pod, ["status", "containerStatuses"]).map((one) => [stringAt(one, ["name"]), one]));
-  const steps = containersOf(pod).map((container) =>
-    nextContainer(scene, container, known.get(stringAt(container, ["name"]))),
-  );
+  const steps: ContainerStep[] = [];
+  for (const container of containersOf(pod)) {
+    if (isPartDone()) yield;
+    steps.push(nextContainer(scene, container, known.get(stringAt(container, ["name"]))));
+  }
   const statuses = steps.map(({ status }) => status);
   const phase = phaseFrom(statuses);
   const inits = initStatuses(scene);
@@ -58,9 +61,18 @@ export function nextPod(scene: PodScene): PodStep {
   };
   return {
     status,
-    events: steps.flatMap(({ events }) => events),
+    events: firstEvents(steps),
     due: dues.length === 0 ? undefined : Math.min(...dues),
   };
+}
+
+// The recorder writes fewer about one object, however many containers it has.
+const mostEvents = 50;
+
+/** The first events of each type. */
+function firstEvents(steps: readonly ContainerStep[]): readonly ContainerEvent[] {
+  const counts = { Normal: 0, Warning: 0 };
+  return steps.flatMap(({ events }) => events.filter(({ type }) => counts[type]++ < mostEvents));
 }
 
 function phaseFrom(statuses: readonly JsonObject[]): string {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { startScene } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
+import { matcherOf } from "./glob.ts";
 import { isReady, templateHash } from "./pod.ts";
-import { matchesGlob, planOf } from "./pod-plan.ts";
+import { planOf } from "./pod-plan.ts";
 import { nextPod } from "./pod-status.ts";
 
 const podWith = (annotations: Readonly<Record<string, string>>, spec: object = {}): KubeObject => ({
@@ -20,8 +22,8 @@ function life(pod: KubeObject, until: number): string[] {
   const lines: string[] = [];
   let [now, current] = [0, pod];
   while (now / 1000 <= until) {
-    const plan = planOf(current, []);
-    const { status, due } = nextPod({ pod: current, plan, now, podIp: "10.244.0.10", hostIp: "10.244.0.1" });
+    const plan = finish(planOf(current, []));
+    const { status, due } = finish(nextPod({ pod: current, plan, now, podIp: "10.244.0.10", hostIp: "10.244.0.1" }));
     current = { ...current, status };
     const [container = {}] = objectsAt(current, ["status", "containerStatuses"]);
     const [state = ""] = Object.keys(memberAt(container, ["state"]) ?? {});
@@ -136,7 +138,11 @@ test("patterns of images", () => {
     ["*", "", true],
     ["a*b*c", "aXXbYYbZc", true],
     ["a*b*c", "aXXbYY", false],
+    ["a*a", "a", false],
+    ["ab*bc", "abc", false],
+    ["*aab*", "aaab", true],
+    ["*abab*c", "abaababc", true],
+    ["**", "x", true],
   ];
-  for (const [pattern, text, expected] of rows)
-    assert.equal(matchesGlob(pattern, text), expected, `${pattern} ${text}`);
+  for (const [pattern, text, expected] of rows) assert.equal(matcherOf(pattern)(text), expected, `${pattern} ${text}`);
 });

@@ -67,6 +67,33 @@ test("Pods are created until there are enough", async () => {
   assert.deepEqual(world.takeWrites(), []);
 });
 
+test("other work runs between the Pods whose labels are compared with those of the template", async () => {
+  const world = worldWith({ replicas: 5 });
+  const labels = { app: "web", tier: "t" };
+  world.change(kinds.replicaSet, "web", { spec: { template: { metadata: { labels } } } });
+  let turn = 0;
+  const turns = new Set<number>();
+  const next = (): void => {
+    turn += 1;
+  };
+  // As long as a turn may take.
+  const compared = (): string => {
+    const until = performance.now() + 15;
+    while (performance.now() < until);
+    turns.add(turn);
+    setImmediate(next);
+    return "t";
+  };
+  for (let index = 0; index < 5; index++) {
+    addPod(world, `p${index}`, { ready: 1 });
+    const own = world.get(kinds.pod, `p${index}`).metadata.labels ?? {};
+    Object.defineProperty(own, "tier", { get: compared, enumerable: true });
+  }
+  await step(world);
+  assert.equal((statusOf(world) as JsonObject)["fullyLabeledReplicas"], 5);
+  assert.ok(turns.size >= 3, `5 Pods in ${turns.size} turns`);
+});
+
 test("more than 500 Pods are created in several reconciles", async () => {
   const world = worldWith({ replicas: 520 });
   assert.deepEqual(await step(world), { requeueAfterMs: 1 });

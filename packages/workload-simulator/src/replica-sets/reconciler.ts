@@ -14,6 +14,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { claimChildren, setCondition, withoutCondition, withoutEmpty } from "../owned/claim-children.ts";
+import { filterInTurns } from "../owned/selection.ts";
 import {
   createdAt,
   createPod,
@@ -40,6 +41,8 @@ import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 interface ReplicaSetPods {
   readonly active: readonly KubeObject[];
   readonly terminating: readonly KubeObject[];
+  /** How many of the active ones have all labels of the template. */
+  readonly labeled: number;
   /** Why Pods could not be created or deleted. */
   readonly failure?: string | undefined;
 }
@@ -75,8 +78,9 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   const active = pods.filter(isActive);
   const terminating = pods.filter(isTerminating);
   const after = isDeleted(replicaSet) ? { active } : await manage(deps, context, active);
+  const labeled = (await filterInTurns(after.active, fullyLabeled(replicaSet))).length;
   const now = deps.clock.now();
-  await storeStatus(deps, replicaSet, replicaSetStatus(replicaSet, { terminating, ...after }, now));
+  await storeStatus(deps, replicaSet, replicaSetStatus(replicaSet, { terminating, labeled, ...after }, now));
   if (after.failure !== undefined) return { requeue: true };
   if (after.active.length !== replicasOf(replicaSet) && !isDeleted(replicaSet)) return { requeueAfterMs: 1 };
   const delay = nextAvailableMs(after.active, numberAt(replicaSet, ["spec", "minReadySeconds"]), now);
@@ -173,17 +177,20 @@ function compareUids(a: KubeObject, b: KubeObject): number {
   return (a.metadata.uid ?? "") < (b.metadata.uid ?? "") ? -1 : 1;
 }
 
+/** Whether a Pod has all labels of the template: there may be as many as a request can have. */
+function fullyLabeled(replicaSet: KubeObject): (pod: KubeObject) => boolean {
+  const labels = Object.entries(textMapAt(replicaSet, ["spec", "template", "metadata", "labels"]) ?? {});
+  return ({ metadata }) => labels.every(([key, value]) => metadata.labels?.[key] === value);
+}
+
 /** The status of a ReplicaSet. */
 function replicaSetStatus(replicaSet: KubeObject, pods: ReplicaSetPods, now: number): JsonObject {
-  const { active, terminating } = pods;
+  const { active, terminating, labeled } = pods;
   const minReadySeconds = numberAt(replicaSet, ["spec", "minReadySeconds"]);
-  const labels = Object.entries(textMapAt(replicaSet, ["spec", "template", "metadata", "labels"]) ?? {});
-  const isFullyLabeled = ({ metadata }: KubeObject): boolean =>
-    labels.every(([key, value]) => metadata.labels?.[key] === value);
   return {
     replicas: active.length,
     ...withoutEmpty({
-      fullyLabeledReplicas: active.filter(isFullyLabeled).length,
+      fullyLabeledReplicas: labeled,
       readyReplicas: active.filter(isReady).length,
       availableReplicas: active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,
       observedGeneration: replicaSet.metadata.generation,
