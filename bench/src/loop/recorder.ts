@@ -92,10 +92,10 @@ class Gate implements RunStore {
     return this.#runs.stats;
   }
 
-  record(run: Parameters<RunStore["record"]>[0]): void {
+  record(run: Parameters<RunStore["record"]>[0]): boolean {
     this.ended++;
     this.durations.push(run.endedMs - run.beganMs);
-    if (this.isOpen) this.#runs.record(run);
+    return this.isOpen && this.#runs.record(run);
   }
 
   flush(): void {

@@ -97,7 +97,10 @@ test("the layers stand in their order: each step is recorded once, only settled 
   const second = await run(runner, fn);
   assert.deepEqual(second.output?.value, { found: 1 }, "the settled response was kept, not the first one");
   assert.equal(fn.calls.length, 2);
-  assert.deepEqual([requests.length, responses.length], [2, 2]);
+  await t.waitFor(() => assert.deepEqual([requests.length, responses.length], [2, 2]), {
+    interval: 1,
+    timeout: patience,
+  });
   assert.deepEqual(
     requests.map(({ meta }) => meta.iteration),
     [0, 0],

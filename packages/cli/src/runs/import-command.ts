@@ -28,7 +28,7 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
   using store = openImport(input, io, { bounds: { maxAgeMs: Number.POSITIVE_INFINITY } });
   let count = 0;
   const runs = new InspectedRuns((record) => {
-    store.record(record);
+    recordNow(store, record);
     if (++count % batch === 0) store.flush();
   });
   for (const { line, number } of filledLines(text)) {
@@ -47,6 +47,13 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
   if (output !== "text")
     return printData({ apiVersion: "cli.purlin.dev/v1", kind: "ImportReport", recorded: count }, output, io);
   io.stdout.write(`${count} ${count === 1 ? "run" : "runs"} recorded\n`);
+}
+
+/** Records a run, after what waits is stored if that has too many bytes. */
+function recordNow(store: RunStore, run: Parameters<RunStore["record"]>[0]): void {
+  if (store.record(run)) return;
+  store.flush();
+  store.record(run);
 }
 
 /** The lines of a text that are not blank, with their numbers. Not all at once: a file may have nothing but line breaks. */
@@ -99,7 +106,7 @@ export async function listen(input: CommandInput, io: Io): Promise<undefined> {
   // A listener that records nothing must not look as if it did.
   using store = openImport(input, io, { onWarning: () => stop() });
   const runs = new InspectedRuns((record) => {
-    store.record(record);
+    recordNow(store, record);
     const { outcome, xr } = record;
     const { apiVersion, kind, metadata } = xr;
     const { name = "", namespace } = metadata;

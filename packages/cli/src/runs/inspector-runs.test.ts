@@ -241,6 +241,19 @@ test("runs import records a file of messages, and names the line that is not one
   assert.match(taken.stderr, /^error: --socket .*good\.jsonl: it exists and is not a socket: choose another path\n$/);
 });
 
+test("runs import records every run, also when they have more bytes than may wait", async () => {
+  using folder = tempFolder();
+  const lines = ["one", "two", "three"].map((trace) => {
+    const request = requestOf(`${trace} ${"x".repeat(23 * 2 ** 20)}`);
+    return JSON.stringify({ meta: toJson(inspector.StepMeta, metaOf(trace, 0)), request: toJson(Request, request) });
+  });
+  writeFileSync(join(folder.path, "large.jsonl"), lines.join("\n"));
+  const argv = ["runs", "import", "large.jsonl", "--recorder-dir", "runs"];
+  assert.equal((await runInProcess(argv, { cwd: folder.path })).stdout, "3 runs recorded\n");
+  using database = new DatabaseSync(join(folder.path, "runs", "runs.db"));
+  assert.equal(database.prepare("SELECT count(*) AS runs FROM run").get()?.["runs"], 3);
+});
+
 test("runs import reads what the sidecar of the inspector prints", async () => {
   using folder = tempFolder();
   // The line of the sidecar's own documentation, with a payload.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { resolve } from "node:path";
+import { finish } from "@purlin/base";
 import {
   create,
   encodeCanonical,
@@ -179,8 +180,8 @@ export function comparable(
   mark: Mark | undefined,
 ): readonly [RunFunctionResponse, RunFunctionResponse] {
   const redactor = createRedactor({ mark: mark ?? plainMark })();
-  redactor.request(request);
-  const hidden = redactor.scrubResponse(redactor.response(now));
+  finish(redactor.request(request));
+  const hidden = finish(redactor.scrubResponse(finish(redactor.response(now))));
   // Without the key, a secret value that changed cannot be distinguished from one that did not.
   return mark === undefined ? [plainMarks(recorded), plainMarks(hidden)] : [recorded, hidden];
 }

@@ -63,10 +63,16 @@ async function inspectorErrors(registry: Registry): Promise<Record<string, numbe
   );
 }
 
+/** Records are made in parts, beside the run. */
+async function recorded(sink: { readonly responses: readonly unknown[] }, count: number): Promise<void> {
+  while (sink.responses.length < count) await setImmediate();
+}
+
 test("a run is recorded before and after it, with the same meta", async () => {
   const sink = remember();
   const clock = manualClock(1_767_225_600_500);
   const response = await recordRuns(echo, sink, { clock }).run(target, request(), traced());
+  await recorded(sink, 1);
   assert.equal(sink.requests.length, 1);
   assert.deepEqual(sink.responses[0]?.response, response);
   assert.equal(sink.responses[0]?.meta, sink.requests[0]?.meta);
@@ -93,6 +99,7 @@ test("a run that fails is recorded with its error, which is also thrown to the c
   const boom = new Error("boom");
   const failing: FunctionRunner = { run: () => Promise.reject(boom) };
   await assert.rejects(recordRuns(failing, sink).run(target, request(), traced()), boom);
+  await recorded(sink, 1);
   assert.equal(sink.responses[0]?.error, "boom");
   assert.equal(sink.responses[0]?.response, undefined);
 });
@@ -127,6 +134,7 @@ test("the record has no secret, the function still gets it", async () => {
   const sent = withSecret();
   await recordRuns(next, sink).run(target, sent, traced());
   assert.equal(received, sent, "the very request, not a copy");
+  await recorded(sink, 1);
   const shown = sink.requests[0]?.request.credentials.get("db")?.source?.value.data;
   assert.equal(Buffer.from(shown?.get("password") ?? []).toString(), "**REDACTED**");
 });
@@ -145,6 +153,7 @@ test("a run that the cache answers is recorded as well", async (t) => {
   const runner = recordRuns(cacheResponses(next, { schema: noSchemas, directory: temporaryDirectory(t) }), sink);
   for (let i = 0; i < 2; i++) await runner.run(target, withSecret(), traced());
   assert.equal(calls, 1);
+  await recorded(sink, 2);
   assert.deepEqual([sink.requests.length, sink.responses.length], [2, 2]);
 });
 
@@ -176,7 +185,7 @@ for (const [name, sink] of Object.entries(badSinks)) {
   });
 }
 
-test("a run whose objects are too large for a record is counted, not recorded, and continues", async () => {
+test("a run whose objects are too large for a record is counted, not recorded, and continues", async (t) => {
   const sink = remember();
   const registry = new Registry();
   const metrics = createRunnerMetrics(registry);
@@ -185,12 +194,29 @@ test("a run whose objects are too large for a record is counted, not recorded, a
   const runner = recordRuns(huge, sink, { metrics });
   await runner.run(target, request({ input: large }), traced());
   await runner.run(target, request(), traced());
-  await setImmediate();
+  const errors = { "fn/request": 1, "fn/response": 2 };
+  await t.waitFor(async () => assert.deepEqual(await inspectorErrors(registry), errors), { timeout: patience });
   assert.deepEqual([sink.requests.length, sink.responses.length], [1, 0]);
-  assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1, "fn/response": 2 });
 });
 
-test("a sink that never answers does not slow a run down, and does not fill the memory", async () => {
+test("a secret of a request that is too large, or cannot be redacted, is not in the record of its response", async () => {
+  const sink = remember();
+  const value = create(CredentialData, { data: new Map([["password", Buffer.from(secretValue)]]) });
+  const credentials = new Map([["db", create(Credentials, { source: { case: "credentialData", value } })]]);
+  const output = Struct.from({ text: `it is ${secretValue}` });
+  const printing: FunctionRunner = { run: async (_target, incoming) => answer(incoming, { output }) };
+  const runner = recordRuns(printing, sink);
+  const large = Struct.from({ text: "x".repeat(5 * 2 ** 20) });
+  await runner.run(target, request({ input: large, credentials }), traced());
+  await recorded(sink, 1);
+  assert.deepEqual(sink.responses[0]?.response?.output?.value, { text: "it is **REDACTED**" });
+  const broken = Struct.fromBytes(Buffer.from([0x0a, 0xff, ...Buffer.from("Secret data")]));
+  await runner.run(target, request({ input: broken, credentials }), traced());
+  await recorded(sink, 2);
+  assert.equal(sink.responses[1]?.response?.output?.value["text"], undefined);
+});
+
+test("a sink that never answers does not slow a run down, and does not fill the memory", async (t) => {
   const registry = new Registry();
   let received = 0;
   const never = (): Promise<void> => {
@@ -199,7 +225,7 @@ test("a sink that never answers does not slow a run down, and does not fill the 
   };
   const runner = recordRuns(echo, { request: never, response: never }, { metrics: createRunnerMetrics(registry) });
   for (let i = 0; i < 300; i++) await runner.run(target, request(), traced());
-  assert.equal(received, 256);
+  await t.waitFor(() => assert.equal(received, 256), { timeout: patience });
   assert.ok(((await inspectorErrors(registry))["fn/request"] ?? 0) >= 44, "the rest is dropped and counted");
 });
 
@@ -216,6 +242,7 @@ test("a request that cannot be redacted is not recorded, and runs all the same",
   await t.waitFor(async () => assert.deepEqual(await inspectorErrors(registry), { "fn/request": 1 }), {
     timeout: patience,
   });
+  await recorded(sink, 1);
   assert.deepEqual([sink.requests.length, sink.responses.length], [0, 1]);
 });
 

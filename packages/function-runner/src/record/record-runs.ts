@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { randomUUID } from "node:crypto";
-import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
+import { type Clock, inTurns, type Log, silentLog, systemClock } from "@purlin/base";
 import {
   create,
   inspector,
@@ -14,10 +14,7 @@ import { type FunctionRunner, type FunctionTarget, type RunCall, textOf } from "
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import { type ObjectHolder, structsOf } from "../request/build-request.ts";
 
-/**
- * Objects of a run that is recorded have at most this many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,
- * which is what gRPC accepts by default.
- */
+/** Objects of a run that is recorded have at most this many bytes: a recorder takes 4 MiB, which is what gRPC accepts by default. */
 const maxRecordBytes: number = 4 * 2 ** 20;
 
 /** As many records may wait for a sink; more are dropped and counted, so that a slow sink cannot fill the memory. */
@@ -64,23 +61,33 @@ export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordO
       const meta = stepMeta(target, call, clock);
       if (meta === undefined) return next.run(target, request, call);
       const redactor = redactors();
-      const requestSent = send(target, "request", () => {
+      let isRedacted = false;
+      const requestSent = send(target, "request", async () => {
+        // Also when it is too large: its secrets may occur in the response.
+        const redacted = await inTurns(redactor.request(request));
+        isRedacted = true;
         requireRecordable(request);
-        return sink.request({ meta, target, request: redactor.scrubRequest(redactor.request(request)) });
+        await sink.request({ meta, target, request: await inTurns(redactor.scrubRequest(redacted)) });
       });
-      const ended = (record: () => Pick<ResponseRecord, "response" | "error">): void => {
+      const ended = (record: () => Promise<Pick<ResponseRecord, "response" | "error">>): void => {
         // The sink receives the end of a run after its beginning.
-        void requestSent.then(() => send(target, "response", () => sink.response({ meta, target, ...record() })));
+        void requestSent.then(() =>
+          send(target, "response", async () => {
+            if (!isRedacted) redactor.setOpaque();
+            await sink.response({ meta, target, ...(await record()) });
+          }),
+        );
       };
       try {
         const response = await next.run(target, request, call);
-        ended(() => {
+        ended(async () => {
           requireRecordable(response);
-          return { response: redactor.scrubResponse(redactor.response(response)) };
+          const redacted = await inTurns(redactor.response(response));
+          return { response: await inTurns(redactor.scrubResponse(redacted)) };
         });
         return response;
       } catch (error) {
-        ended(() => ({ error: redactor.scrubText(textOf(error)) }));
+        ended(async () => ({ error: await inTurns(redactor.scrubText(textOf(error))) }));
         throw error;
       }
     },

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import {
   Condition,
   create,
@@ -17,7 +18,7 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { createRedactor, keyedMark } from "@purlin/run-store";
 import type { MovedNames } from "../function-runner.ts";
-import { compareAnswers, rank, shadowClasses, worse } from "./compare-answers.ts";
+import { type Comparison, compareAnswers, rank, shadowClasses, worse } from "./compare-answers.ts";
 
 const redactor = createRedactor({ mark: keyedMark(Buffer.alloc(32, 7)) });
 const map = (data: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -41,12 +42,8 @@ function answer(
   return create(RunFunctionResponse, { desired, ...more });
 }
 
-function compare(
-  stable: RunFunctionResponse,
-  candidate: RunFunctionResponse,
-  moved?: MovedNames,
-): ReturnType<typeof compareAnswers> {
-  return compareAnswers({ request: create(RunFunctionRequest, {}), stable, candidate, moved }, redactor);
+function compare(stable: RunFunctionResponse, candidate: RunFunctionResponse, moved?: MovedNames): Comparison {
+  return finish(compareAnswers({ request: create(RunFunctionRequest, {}), stable, candidate, moved }, redactor));
 }
 
 const fatal = create(Result, { severity: Severity.SEVERITY_FATAL, message: "no disk" });
@@ -75,6 +72,17 @@ test("a fatal result counts when the stable revision has none", () => {
   });
   assert.equal(compare(answer({}, { results: [fatal] }), answer({}, { results: [fatal] })).class, "none");
   assert.equal(compare(answer({}, { results: [fatal] }), answer({})).class, "cosmetic");
+});
+
+test("a secret of an answer is not in the message of a fatal result", () => {
+  const secret = { apiVersion: "v1", kind: "Secret", stringData: { password: "hunter2-hunter2" } };
+  const result = create(Result, { severity: Severity.SEVERITY_FATAL, message: "cannot log in with hunter2-hunter2" });
+  for (const [stable, candidate] of [
+    [answer({}), answer({ secret }, { results: [result] })],
+    [answer({ secret }), answer({}, { results: [result] })],
+  ] as const) {
+    assert.match(compare(stable, candidate).message ?? "", /^cannot log in with \*\*REDACTED:[0-9a-f]{8}\*\*$/);
+  }
 });
 
 test("another order of fields is the same state", () => {
@@ -256,4 +264,14 @@ describe("limits of a report", () => {
     assert.deepEqual([resources.length, second], [2, 0]);
     assert.ok(first !== undefined && first > 15 && first <= 20, String(first));
   });
+});
+
+test("many resources are compared in parts", () => {
+  const many = (text: string): RunFunctionResponse =>
+    answer(Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`r${index}`, map({ text })])));
+  const pair = { request: create(RunFunctionRequest, {}), stable: many("a"), candidate: many("b") };
+  const work = compareAnswers(pair, redactor);
+  let parts = 0;
+  while (!work.next().done) parts++;
+  assert.ok(parts >= 100, `${parts} parts`);
 });

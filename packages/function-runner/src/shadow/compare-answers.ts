@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
+import { isPartDone, type Work } from "@purlin/base";
 import {
   type Resource,
   type RunFunctionRequest,
@@ -22,7 +23,7 @@ interface AnswerPair {
   readonly moved?: MovedNames | undefined;
 }
 
-type Comparison = Pick<ShadowDetail, "class" | "resources" | "differing" | "message">;
+export type Comparison = Pick<ShadowDetail, "class" | "resources" | "differing" | "message">;
 
 const listedResources = 20;
 const listedFields = 20;
@@ -31,18 +32,19 @@ const listedBytes = 400;
 const reportBytes = 16 * 1024;
 
 /** Compares the desired states of two answers, by resource and field. Sensitive values are marks in the result. */
-export function compareAnswers(pair: AnswerPair, redactorFor: ReturnType<typeof createRedactor>): Comparison {
+export function* compareAnswers(pair: AnswerPair, redactorFor: ReturnType<typeof createRedactor>): Work<Comparison> {
   const { stable, candidate } = pair;
   const fatal = fatalIn(candidate);
   if (fatal !== undefined && fatalIn(stable) === undefined) {
     const redactor = redactorFor();
-    redactor.request(pair.request);
-    return { class: "fatal", resources: [], differing: 0, message: redactor.scrubText(fatal) };
+    yield* redactor.request(pair.request);
+    for (const one of [stable, candidate]) yield* redactor.response(one);
+    return { class: "fatal", resources: [], differing: 0, message: yield* redactor.scrubText(fatal) };
   }
   if (isSameState(stable, candidate)) {
     return { class: isSameText(stable, candidate) ? "none" : "cosmetic", resources: [], differing: 0 };
   }
-  const differences = differencesOf(redacted(pair, redactorFor), pair.moved);
+  const differences = yield* differencesOf(yield* redacted(pair, redactorFor), pair.moved);
   const texts: ShadowClass = isSameText(stable, candidate) ? "none" : "cosmetic";
   const worst = differences.reduce<ShadowClass>((found, one) => worse(found, one.class), texts);
   const shown = differences
@@ -68,11 +70,14 @@ function fatalIn({ results }: RunFunctionResponse): string | undefined {
 }
 
 /** Both answers with marks in the place of sensitive values; equal values have equal marks. */
-function redacted({ request, stable, candidate }: AnswerPair, redactorFor: ReturnType<typeof createRedactor>): Pair {
+function* redacted(
+  { request, stable, candidate }: AnswerPair,
+  redactorFor: ReturnType<typeof createRedactor>,
+): Work<Pair> {
   const redactor = redactorFor();
-  redactor.request(request);
-  const [one, other] = [redactor.response(stable), redactor.response(candidate)];
-  return { before: redactor.scrubResponse(one), after: redactor.scrubResponse(other) };
+  yield* redactor.request(request);
+  const [one, other] = [yield* redactor.response(stable), yield* redactor.response(candidate)];
+  return { before: yield* redactor.scrubResponse(one), after: yield* redactor.scrubResponse(other) };
 }
 
 interface Pair {
@@ -120,36 +125,55 @@ function isSameText(one: RunFunctionResponse, other: RunFunctionResponse): boole
   return isSameList(one.results, other.results) && isSameMessage(one.meta?.ttl ?? {}, other.meta?.ttl ?? {});
 }
 
-function differencesOf({ before, after }: Pair, moved: MovedNames | undefined): ShadowResource[] {
-  const [old, now] = [before.desired?.resources ?? new Map(), after.desired?.resources ?? new Map()];
-  const { moves, rest } = movesBetween(old, now, moved);
-  const names = [...new Set([...old.keys(), ...now.keys()])];
+/** The differences, one resource after the other. Equal objects are not decoded. */
+function* differencesOf({ before, after }: Pair, moved: MovedNames | undefined): Work<ShadowResource[]> {
+  const old: Resources = before.desired?.resources ?? new Map();
+  const now: Resources = after.desired?.resources ?? new Map();
+  const { moves, rest } = yield* movesBetween(old, now, moved);
+  const differing: ShadowResource[] = [];
+  for (const name of rest) {
+    if (isPartDone()) yield;
+    const [one, other] = [old.get(name), now.get(name)];
+    if (one !== undefined && other !== undefined && isSameResource(one, other)) continue;
+    yield* decode(one?.resource, other?.resource);
+    const difference = resourceDifference(name, one, other);
+    if (difference !== undefined) differing.push(difference);
+  }
+  return [...moves, ...differing, ...(yield* ownDifferences({ before, after }))];
+}
+
+/** Of the composite resource, the context and the conditions. */
+function* ownDifferences({ before, after }: Pair): Work<ShadowResource[]> {
+  yield* decode(before.desired?.composite?.resource, after.desired?.composite?.resource);
   const composite = fieldsOf(before.desired?.composite, after.desired?.composite);
+  yield* decode(before.context, after.context);
   const context = compareValues(before.context?.value ?? {}, after.context?.value ?? {}, undefined);
   const conditions = isSameList(before.conditions, after.conditions) ? [] : [conditionChange(before, after)];
   const own = [...composite.fields, ...context.map((field) => under("context", field)), ...conditions];
-  const isOwnForm = own.length === 0 && !composite.isSame;
-  return [
-    ...moves,
-    ...names
-      .filter((name) => rest.has(name))
-      .flatMap((name) => resourceDifference(name, old.get(name), now.get(name)) ?? []),
-    ...(own.length > 0 ? [entry({ resource: "", class: "change", object: {}, fields: own })] : []),
-    ...(isOwnForm ? [entry({ resource: "", class: "cosmetic", object: {}, fields: [] })] : []),
-  ];
+  if (own.length > 0) return [entry({ resource: "", class: "change", object: {}, fields: own })];
+  return composite.isSame ? [] : [entry({ resource: "", class: "cosmetic", object: {}, fields: [] })];
+}
+
+/** Decodes objects one by one. They remember it. */
+function* decode(...structs: readonly (Struct | undefined)[]): Work<void> {
+  for (const struct of structs) {
+    void struct?.value;
+    yield;
+  }
 }
 
 type Resources = ReadonlyMap<string, Resource>;
 
 /** The declared moves between two desired states as changes, and the names that are compared as usual. */
-function movesBetween(
+function* movesBetween(
   old: Resources,
   now: Resources,
   { renames, leaving }: MovedNames = { renames: [], leaving: [] },
-): { readonly moves: readonly ShadowResource[]; readonly rest: ReadonlySet<string> } {
+): Work<{ readonly moves: readonly ShadowResource[]; readonly rest: ReadonlySet<string> }> {
   const rest = new Set([...old.keys(), ...now.keys()]);
   const moves: ShadowResource[] = [];
   for (const names of renames) {
+    yield;
     const [from, ...moreBefore] = names.filter((name) => old.has(name) && !now.has(name));
     const [to, ...moreAfter] = names.filter((name) => now.has(name) && !old.has(name));
     if (from === undefined || to === undefined || moreBefore.length + moreAfter.length > 0) continue;

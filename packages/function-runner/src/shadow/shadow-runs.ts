@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
+import { type Clock, inTurns, type Log, silentLog, systemClock } from "@purlin/base";
 import type { RunFunctionRequest, RunFunctionResponse, State } from "@purlin/function-protocol";
 import type { createRedactor } from "@purlin/run-store";
 import { type FunctionRunner, observing, type RunCall, type ShadowOrder, textOf } from "../function-runner.ts";
@@ -167,14 +167,15 @@ export class ShadowRuns {
       const candidate = await this.#call(offer);
       const durationMs = took();
       const { moved } = offer.order.composite;
-      const found = compareAnswers({ request, stable, candidate, moved }, redactor);
+      const found = await inTurns(compareAnswers({ request, stable, candidate, moved }, redactor));
       const isSlower = !offer.isCached && isMuchSlower(durationMs, offer.stableMs);
       return { durationMs, ...found, class: isSlower ? worse(found.class, "slower") : found.class };
     } catch (error) {
+      const durationMs = took();
       const clean = redactor();
-      clean.request(request);
-      const message = clean.scrubText(textOf(error));
-      return { class: "error", durationMs: took(), resources: [], differing: 0, message };
+      await inTurns(clean.request(request));
+      const message = await inTurns(clean.scrubText(textOf(error)));
+      return { class: "error", durationMs, resources: [], differing: 0, message };
     }
   }
 

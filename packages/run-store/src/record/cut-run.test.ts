@@ -2,22 +2,17 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import {
-  Condition,
   create,
   decode,
   Resource,
-  Result,
   RunFunctionRequest,
   RunFunctionResponse,
   State,
   Struct,
 } from "@purlin/function-protocol";
-import { callOf, runOf, stepOf } from "../../test/sample-runs.ts";
-import { omittedBytes } from "../redact/redact-object.ts";
-import { plainMark } from "../redact/sensitive-fields.ts";
-import { boundCall, boundRun, type CutPart, callBytes, RunCutter, refOf } from "./cut-run.ts";
-import type { CallRecord } from "./stored-run.ts";
+import { type CutPart, RunCutter, refOf } from "./cut-run.ts";
 
 const cutter = ({ isUnique = false, known = new WeakMap<Struct, CutPart>() } = {}): RunCutter =>
   new RunCutter(known, { isUnique });
@@ -42,7 +37,7 @@ describe("objects are cut out of messages", () => {
     test(`an object of ${bytes} bytes ${isCut ? "is stored apart" : "stays in its message"}`, () => {
       const cut = cutter();
       const struct = structOf(bytes);
-      const { input } = decoded(cut.request(withInput(struct)));
+      const { input } = decoded(finish(cut.request(withInput(struct))));
       assert.equal(cut.parts.size, isCut ? 1 : 0);
       assert.deepEqual(input?.value, isCut ? { "\u0000ref": cut.object(struct) } : struct.value);
     });
@@ -51,7 +46,7 @@ describe("objects are cut out of messages", () => {
   test("a reference has 32 hexadecimal digits and leads to the object", () => {
     const cut = cutter();
     const struct = structOf(300);
-    const { input } = decoded(cut.request(withInput(struct)));
+    const { input } = decoded(finish(cut.request(withInput(struct))));
     const ref = refOf(input ?? assert.fail("no input"));
     assert.match(ref ?? "", /^[0-9a-f]{32}$/);
     assert.equal(cut.parts.get(ref ?? ""), struct);
@@ -60,7 +55,7 @@ describe("objects are cut out of messages", () => {
   test("a small object that could be read as a reference is cut", () => {
     const cut = cutter();
     const forged = Struct.from({ "\u0000ref": "0123" });
-    const { input } = decoded(cut.request(withInput(forged)));
+    const { input } = decoded(finish(cut.request(withInput(forged))));
     assert.equal(cut.parts.get(refOf(input ?? forged) ?? ""), forged);
   });
 
@@ -94,7 +89,7 @@ describe("objects are cut out of messages", () => {
     const cut = cutter();
     const desired = create(State, { composite: create(Resource, { resource: structOf(300) }) });
     const output = Struct.from({ small: true });
-    const text = cut.response(create(RunFunctionResponse, { desired, output }));
+    const text = finish(cut.response(create(RunFunctionResponse, { desired, output })));
     const back = decode(RunFunctionResponse, Buffer.from(text, "base64"));
     const stub = back.desired?.composite?.resource ?? assert.fail("no composite");
     assert.equal(cut.parts.has(refOf(stub) ?? ""), true);
@@ -104,8 +99,8 @@ describe("objects are cut out of messages", () => {
   test("bytes are counted once for each place of an object, and from zero after each call", () => {
     const cut = cutter();
     const [small, large] = [Struct.from({ a: 1 }), structOf(300)];
-    cut.request(create(RunFunctionRequest, { input: large, context: large }));
-    cut.request(withInput(small));
+    finish(cut.request(create(RunFunctionRequest, { input: large, context: large })));
+    finish(cut.request(withInput(small)));
     assert.equal(cut.takeBytes(), 600 + small.bytes.length);
     assert.equal(cut.takeBytes(), 0);
   });
@@ -129,19 +124,19 @@ describe("digests of runs", () => {
 
   test("the order of the members of maps does not count, unless the run is unique", () => {
     const of = (isUnique: boolean, ...names: readonly string[]): string =>
-      digest((cut) => void cut.request(resources(...names)), isUnique);
+      digest((cut) => void finish(cut.request(resources(...names))), isUnique);
     assert.equal(of(false, "a", "b"), of(false, "b", "a"));
     assert.notEqual(of(true, "a", "b"), of(true, "b", "a"));
     assert.equal(of(true, "a", "b"), of(true, "a", "b"));
   });
 
   test("the order of the members of maps is kept in the message", () => {
-    const { observed } = decoded(cutter().request(resources("b", "a")));
+    const { observed } = decoded(finish(cutter().request(resources("b", "a"))));
     assert.deepEqual([...(observed?.resources.keys() ?? [])], ["b", "a"]);
   });
 
   test("the content of a large object counts", () => {
-    const of = (name: string): string => digest((cut) => void cut.request(withInput(structOf(300, name))));
+    const of = (name: string): string => digest((cut) => void finish(cut.request(withInput(structOf(300, name)))));
     assert.equal(of("one"), of("one"));
     assert.notEqual(of("one"), of("two"));
   });
@@ -154,106 +149,5 @@ describe("digests of runs", () => {
     assert.notEqual(of("ab", "c"), of("a", "bc"));
     assert.notEqual(of("a", ""), of("a"));
     assert.equal(of("a", "b"), of("a", "b"));
-  });
-});
-
-describe("large messages", () => {
-  const limit = 20_000;
-  const inputOf = (input: Struct, context = Struct.from({})): CallRecord => ({
-    request: create(RunFunctionRequest, { input, context }),
-  });
-  const inputIn = ({ request }: CallRecord): Struct => request.input ?? assert.fail("no input");
-
-  test("the bytes of a call are those of the objects of both messages, and the texts of the response", () => {
-    const [input, output] = [structOf(300), structOf(400)];
-    const results = [create(Result, { message: "12345", reason: "123" })];
-    const conditions = [create(Condition, { message: "1", reason: "12" }), create(Condition, {})];
-    const request = create(RunFunctionRequest, { input });
-    assert.equal(callBytes({ request }), 300);
-    const response = create(RunFunctionResponse, { output, results, conditions });
-    assert.equal(callBytes({ request, response }), 711);
-  });
-
-  test("a message with as many bytes as the limit stays; with one more its large objects are omitted", () => {
-    const within = inputOf(structOf(limit));
-    assert.equal(boundCall(within, limit, plainMark), within);
-    const small = structOf(300);
-    const bound = boundCall(inputOf(structOf(limit + 1), small), limit, plainMark);
-    assert.equal(omittedBytes(inputIn(bound).value), limit + 1);
-    assert.equal(bound.request.context, small);
-    assert.equal(bound.response, undefined);
-  });
-
-  for (const [bytes, isOmitted] of [
-    [4096, false],
-    [4097, true],
-  ] as const) {
-    test(`an object of ${bytes} bytes in a message that is too large ${isOmitted ? "is omitted" : "stays"}`, () => {
-      const bound = boundCall(inputOf(structOf(bytes), structOf(limit)), limit, plainMark);
-      assert.equal(omittedBytes(inputIn(bound).value), isOmitted ? bytes : undefined);
-    });
-  }
-
-  test("the other message of a call stays", () => {
-    const [large, other] = [structOf(limit + 1), structOf(5000)];
-    const request = create(RunFunctionRequest, { input: other });
-    const response = create(RunFunctionResponse, { output: large });
-    const bound = boundCall({ request, response }, limit, plainMark);
-    assert.equal(bound.request, request);
-    assert.equal(omittedBytes(bound.response?.output?.value ?? {}), limit + 1);
-    const asked = {
-      request: create(RunFunctionRequest, { input: large }),
-      response: create(RunFunctionResponse, { output: other }),
-    };
-    const reverse = boundCall(asked, limit, plainMark);
-    assert.equal(reverse.response, asked.response);
-    assert.equal(omittedBytes(inputIn(reverse).value), limit + 1);
-  });
-
-  const texts = (length: number, count = 1): CallRecord => ({
-    request: create(RunFunctionRequest, {}),
-    response: create(RunFunctionResponse, {
-      results: Array.from({ length: count }, (_, index) => create(Result, { message: `${index}`, reason: "r" })),
-      conditions: [create(Condition, { type: "Ready", message: "m".repeat(length), reason: "r".repeat(length) })],
-    }),
-  });
-
-  test("texts of 4096 characters stay; longer ones are cut and say how long they were", () => {
-    const conditionOf = (length: number): Condition | undefined =>
-      boundCall(texts(length), 100, plainMark).response?.conditions[0];
-    const kept = conditionOf(4096);
-    assert.deepEqual([kept?.message, kept?.reason], ["m".repeat(4096), "r".repeat(4096)]);
-    const cut = conditionOf(4097);
-    assert.deepEqual(
-      [cut?.type, cut?.message, cut?.reason],
-      ["Ready", `${"m".repeat(4096)}… (4097 characters)`, `${"r".repeat(4096)}… (4097 characters)`],
-    );
-  });
-
-  test("the first hundred results are kept", () => {
-    const results = (count: number): readonly Result[] =>
-      boundCall(texts(1, count), 10, plainMark).response?.results ?? [];
-    assert.equal(results(100).length, 100);
-    assert.deepEqual([results(101).length, results(101).at(-1)?.message], [100, "99"]);
-  });
-
-  test("a result without a reason has none afterwards", () => {
-    const response = create(RunFunctionResponse, { results: [create(Result, { message: "m".repeat(50) })] });
-    const bound = boundCall({ request: create(RunFunctionRequest, {}), response }, 10, plainMark);
-    assert.equal(bound.response?.results[0]?.reason, undefined);
-  });
-
-  test("a run is bounded at two MiB for each message, and is the same run otherwise", () => {
-    const most = 2 * 2 ** 20;
-    const run = (...bytes: readonly number[]) =>
-      runOf({ steps: bytes.map((one, index) => stepOf(index, inputOf(structOf(one)))) });
-    const within = run(most);
-    assert.equal(boundRun(within, plainMark), within);
-    const large = run(5000, most + 1);
-    const bound = boundRun(large, plainMark);
-    const sizes = bound.steps.map(({ calls }) => calls.map((call) => omittedBytes(inputIn(call).value)));
-    assert.deepEqual(sizes, [[undefined], [most + 1]]);
-    assert.equal(bound.steps[1]?.name, "step-1");
-    assert.equal(callBytes(large.steps[1]?.calls[0] ?? callOf({})), most + 1);
   });
 });

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { createHash, hash } from "node:crypto";
+import { isPartDone, type Work } from "@purlin/base";
 import {
-  Condition,
   create,
   encode,
   encodeCanonical,
   type Message,
   type MessageType,
-  Result,
   RunFunctionRequest,
   RunFunctionResponse,
   Struct,
 } from "@purlin/function-protocol";
-import { mapRequest, mapResponse, type StructChange, visitRequest, visitResponse } from "../redact/map-structs.ts";
-import { omittedStruct } from "../redact/redact-object.ts";
-import type { Mark } from "../redact/sensitive-fields.ts";
-import type { CallRecord, RunRecord } from "./stored-run.ts";
+import { mapRequest, mapResponse, type StructVisit, visitRequest, visitResponse } from "../redact/map-structs.ts";
 
 /** How an object is referred to: 32 hexadecimal digits of its hash. */
 type PartRef = string;
@@ -26,6 +22,11 @@ const refMember = "\u0000ref";
 /** Smaller objects stay in their message: to hash, look up and store one apart costs more than it saves. */
 const leastPartBytes = 256;
 
+/** Objects with more bytes are a part of the work of their own. */
+const largeBytes = 4096;
+/** Bytes of the messages of a run without their objects. Of further ones only the tag is kept. */
+const maxMessagesBytes: number = 16 * 2 ** 20;
+
 /** Cuts the objects out of messages. The objects of one run are collected; equal ones have one reference. */
 export class RunCutter {
   readonly #known: WeakMap<Struct, CutPart>;
@@ -33,6 +34,7 @@ export class RunCutter {
   readonly parts: Map<PartRef, Struct> = new Map();
   readonly #isUnique: boolean;
   #bytes = 0;
+  #messagesBytes = 0;
 
   /** References to objects that were cut before are found by identity. A unique run equals no other. */
   constructor(known: WeakMap<Struct, CutPart>, { isUnique }: { readonly isUnique: boolean }) {
@@ -44,23 +46,40 @@ export class RunCutter {
     return this.#cut(struct).ref;
   }
 
-  request(request: RunFunctionRequest): string {
-    return this.#encode(
-      RunFunctionRequest,
-      mapRequest(request, (struct) => this.#inMessage(struct)),
-    );
+  *request(request: RunFunctionRequest): Work<string> {
+    yield* this.#cutAll((visit) => visitRequest(request, visit));
+    const cut = mapRequest(request, (struct) => this.#inMessage(struct));
+    yield;
+    return this.#encode(RunFunctionRequest, this.#isFull ? create(RunFunctionRequest, { meta: request.meta }) : cut);
   }
 
-  response(response: RunFunctionResponse): string {
-    return this.#encode(
-      RunFunctionResponse,
-      mapResponse(response, (struct) => this.#inMessage(struct)),
-    );
+  *response(response: RunFunctionResponse): Work<string> {
+    yield* this.#cutAll((visit) => visitResponse(response, visit));
+    const cut = mapResponse(response, (struct) => this.#inMessage(struct));
+    yield;
+    return this.#encode(RunFunctionResponse, this.#isFull ? create(RunFunctionResponse, { meta: response.meta }) : cut);
+  }
+
+  /** Cuts the objects of a message one by one. */
+  *#cutAll(visitAll: (visit: StructVisit) => void): Work<void> {
+    const before = this.#bytes;
+    const structs: Struct[] = [];
+    visitAll((struct) => structs.push(struct));
+    for (const struct of structs) {
+      if (isPartDone() || struct.bytes.length > largeBytes) yield;
+      this.#inMessage(struct);
+    }
+    this.#bytes = before;
+  }
+
+  get #isFull(): boolean {
+    return this.#messagesBytes > maxMessagesBytes;
   }
 
   /** The order of the members of maps is kept, and does not count in the digest of a run that may have been there before. */
   #encode<T extends Message>(type: MessageType<T>, message: T): string {
     const bytes = encode(type, message);
+    this.#messagesBytes += bytes.length;
     this.#digest.update(this.#isUnique ? bytes : encodeCanonical(type, message));
     return bytes.toString("base64");
   }
@@ -117,79 +136,4 @@ function hasRefMember({ bytes }: Struct): boolean {
 export function refOf(struct: Struct): PartRef | undefined {
   const ref = struct.value[refMember];
   return typeof ref === "string" ? ref : undefined;
-}
-
-const largeObjectBytes = 4096;
-const largeTextLength = 4096;
-const mostTexts = 100;
-/**
- * A message with more bytes is kept without its large objects and texts: what is kept is redacted, hashed and compressed between
- * reconciles, and two MiB of it take a tenth of a second.
- */
-const maxMessageBytes: number = 2 * 2 ** 20;
-
-/** A run in which messages that are too large are kept without their large parts. The run itself unless one is. */
-export function boundRun(run: RunRecord, mark: Mark): RunRecord {
-  const isLarge = ({ request, response }: { readonly request: number; readonly response: number }): boolean =>
-    request > maxMessageBytes || response > maxMessageBytes;
-  if (!run.steps.some(({ calls }) => calls.some((call) => isLarge(bytesOf(call))))) return run;
-  const steps = run.steps.map((step) => ({
-    ...step,
-    calls: step.calls.map((call) => boundCall(call, maxMessageBytes, mark)),
-  }));
-  return { ...run, steps };
-}
-
-/** The bytes of the objects of a call. */
-export function callBytes(call: CallRecord): number {
-  const { request, response } = bytesOf(call);
-  return request + response;
-}
-
-/** A call in which the large objects of each message with more bytes than the limit are omitted. */
-export function boundCall(call: CallRecord, limit: number, mark: Mark): CallRecord {
-  const bytes = bytesOf(call);
-  if (bytes.request <= limit && bytes.response <= limit) return call;
-  const omit: StructChange = (struct) =>
-    struct.bytes.length <= largeObjectBytes ? struct : omittedStruct(struct, mark);
-  const { request, response } = call;
-  return {
-    request: bytes.request <= limit ? request : mapRequest(request, omit),
-    response:
-      response === undefined || bytes.response <= limit ? response : withShortTexts(mapResponse(response, omit)),
-  };
-}
-
-function bytesOf({ request, response }: CallRecord): { readonly request: number; readonly response: number } {
-  let bytes = 0;
-  const count = (struct: Struct): void => {
-    bytes += struct.bytes.length;
-  };
-  visitRequest(request, count);
-  const asked = bytes;
-  if (response !== undefined) visitResponse(response, count);
-  return { request: asked, response: bytes - asked + (response === undefined ? 0 : textLength(response)) };
-}
-
-function textLength({ results, conditions }: RunFunctionResponse): number {
-  const lengths = [...results, ...conditions].map(({ message = "", reason = "" }) => message.length + reason.length);
-  return lengths.reduce((sum, length) => sum + length, 0);
-}
-
-/** The first results and conditions, with the beginnings of long texts. */
-function withShortTexts(response: RunFunctionResponse): RunFunctionResponse {
-  const short = (text: string): string =>
-    text.length <= largeTextLength ? text : `${text.slice(0, largeTextLength)}… (${text.length} characters)`;
-  const texts = <T extends { readonly message?: string | undefined; readonly reason?: string | undefined }>(
-    one: T,
-  ) => ({
-    ...one,
-    ...(one.message !== undefined && { message: short(one.message) }),
-    ...(one.reason !== undefined && { reason: short(one.reason) }),
-  });
-  return {
-    ...response,
-    results: response.results.slice(0, mostTexts).map((result) => create(Result, texts(result))),
-    conditions: response.conditions.slice(0, mostTexts).map((condition) => create(Condition, texts(condition))),
-  };
 }

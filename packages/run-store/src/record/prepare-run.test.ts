@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import {
   Condition,
   CredentialData,
@@ -11,6 +12,7 @@ import {
   decode,
   RequestMeta,
   Resource,
+  Result,
   RunFunctionRequest,
   RunFunctionResponse,
   State,
@@ -30,13 +32,14 @@ const canary = "canary-secret-value";
 const shown = mark(Buffer.from(canary));
 
 function prepare(more: Partial<RunRecord> = {}, maxRunBytes = 2 ** 20): PreparedRun {
-  return prepareRun(runOf(more), {
+  const preparing = prepareRun(runOf(more), {
     redactor: createRedactor({ mark, sensitive: new SensitiveKinds() })(),
     mark,
     known: new WeakMap(),
     structOf: (object) => Struct.rounded(object),
     maxRunBytes,
   });
+  return finish(preparing);
 }
 
 const requestIn = ({ run }: PreparedRun, step = 0): RunFunctionRequest =>
@@ -96,6 +99,30 @@ describe("the facts of a run", () => {
 });
 
 describe("a secret", () => {
+  test("of an object that is left out is hidden elsewhere", () => {
+    const padding = "x".repeat(2 * 2 ** 20);
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { key: canary } };
+    const objects = { secret: { ...secret, padding: "x".repeat(5000) }, large: { padding }, map: { data: { canary } } };
+    const prepared = prepare({ steps: [stepOf(0, callOf(objects))] }, 64 * 2 ** 20);
+    const { resources } = responseIn(prepared).desired ?? assert.fail("no desired state");
+    assert.deepEqual(resources.get("map")?.resource?.value, { data: { canary: shown } });
+    assert.ok((omittedBytes(resources.get("secret")?.resource?.value ?? {}) ?? 0) > 5000);
+  });
+
+  for (const [what, padding, maxRunBytes] of [
+    ["message", 2 * 2 ** 20, 64 * 2 ** 20],
+    ["run", 10, 1000],
+  ] as const) {
+    test(`at the end of what is kept of a text of a large ${what} is hidden, not cut in two`, () => {
+      const text = `${"x".repeat(4090)}${canary}${"y".repeat(5000)}`;
+      const { request, response } = secretCall(canary, { map: { data: { padding: "x".repeat(padding) } } });
+      const results = [create(Result, { severity: 2, message: text })];
+      const call = { request, response: { ...(response ?? assert.fail("no response")), results } };
+      const [kept] = responseIn(prepare({ steps: [stepOf(0, call)] }, maxRunBytes)).results;
+      assert.equal(kept?.message, `${"x".repeat(4090)}**REDA… (${text.length} characters)`);
+    });
+  }
+
   test("of a later step is hidden in an earlier one", () => {
     const prepared = prepare({
       steps: [stepOf(0, callOf({ map: { data: { url: `https://u:${canary}@host` } } })), stepOf(1, secretCall(canary))],
@@ -161,7 +188,8 @@ describe("the messages of a step", () => {
     const big = { text: "x".repeat(6000) };
     const small = { text: "y".repeat(100) };
     const steps = [stepOf(0, callOf({ big, small }))];
-    const bytes = Struct.from(big).bytes.length + Struct.from(small).bytes.length + Struct.from(sampleXr).bytes.length;
+    const objects = [big, small, sampleXr].map((object) => Struct.from(object).bytes.length);
+    const bytes = objects.reduce((sum, length) => sum + length, "bigsmall".length);
     const at = (limit: number, name: string): unknown => {
       const prepared = prepare({ steps }, limit);
       const { resource } = responseIn(prepared).desired?.resources.get(name) ?? {};

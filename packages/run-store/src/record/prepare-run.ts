@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Buffer } from "node:buffer";
+import { isPartDone, type Work } from "@purlin/base";
 import { create, RequestMeta, ResponseMeta, type Struct } from "@purlin/function-protocol";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, labelOf } from "@purlin/kube-objects/object";
 import type { RunRedactor } from "../redact/redact-messages.ts";
 import type { Mark } from "../redact/sensitive-fields.ts";
-import { boundCall, type CutPart, callBytes, RunCutter } from "./cut-run.ts";
+import { boundSteps } from "./bound-run.ts";
+import { type CutPart, RunCutter } from "./cut-run.ts";
 import type { CallRecord, RunRecord, StepRecord, StoredCall, StoredRun, StoredStep } from "./stored-run.ts";
 
 const enough = 1000;
@@ -38,30 +40,45 @@ interface PrepareOptions {
 
 const compositionLabel = "crossplane.io/composition-name";
 
-/** Redacts a run and cuts its messages. */
-export function prepareRun(record: RunRecord, options: PrepareOptions): PreparedRun {
-  const steps = withoutSecrets(record.steps, options);
+/** Redacts a run and cuts its messages, in parts. */
+export function* prepareRun(record: RunRecord, options: PrepareOptions): Work<PreparedRun> {
   const { redactor, structOf } = options;
-  const text = (value: string): string => redactor.scrubText(value);
-  const object = (value: object, place: "composite" | "resource"): Struct =>
-    redactor.scrubObject(redactor.object(structOf(value), place));
-  const composite = steps[0]?.calls[0]?.request.observed?.composite?.resource ?? object(record.xr, "composite");
-  const revision = record.revision && object(record.revision, "resource");
+  const redacted = yield* withoutSecretFields(record.steps, redactor);
+  const xr = compositeIn(redacted) ?? (yield* redactor.object(structOf(record.xr), "composite"));
+  yield;
+  const source = record.revision && (yield* redactor.object(structOf(record.revision), "resource"));
+  yield;
+  const steps = yield* scrubbed(yield* boundSteps(redacted, options), options);
+  const composite = compositeIn(steps) ?? (yield* redactor.scrubObject(xr));
+  const revision = source && (yield* redactor.scrubObject(source));
   const cutter = new RunCutter(options.known, { isUnique: record.writes.length > 0 });
-  const stored = steps.map((step) => cutStep(step, cutter, text));
-  const conditions = conditionsOf(record.after).map(({ type, status, reason, message }) => ({
-    ...{ type, status, reason: text(reason) },
-    ...(message !== undefined && { message: text(message) }),
-  }));
+  const stored: StoredStep[] = [];
+  for (const step of steps) stored.push(yield* cutStep(step, cutter));
+  const facts = yield* factsOf(record);
   const run = {
-    ...factsOf(record),
-    ...(record.error && { reason: record.error.reason, error: text(record.error.message) }),
-    conditions,
+    ...facts,
+    ...(record.error && { reason: record.error.reason, error: yield* redactor.scrubText(record.error.message) }),
+    conditions: yield* conditionsAfter(record, redactor),
     steps: stored,
     composite: cutter.object(composite),
     ...(revision && { revision: cutter.object(revision) }),
   };
+  yield;
   return finished(run, cutter, steps);
+}
+
+function compositeIn(steps: readonly StepRecord[]): Struct | undefined {
+  return steps[0]?.calls[0]?.request.observed?.composite?.resource;
+}
+
+function* conditionsAfter({ after }: RunRecord, redactor: RunRedactor): Work<StoredRun["conditions"]> {
+  const conditions: StoredRun["conditions"][number][] = [];
+  for (const { type, status, reason, message } of conditionsOf(after)) {
+    if (isPartDone()) yield;
+    const clean = { type, status, reason: yield* redactor.scrubText(reason) };
+    conditions.push(message === undefined ? clean : { ...clean, message: yield* redactor.scrubText(message) });
+  }
+  return conditions;
 }
 
 function finished(run: Omit<StoredRun, "id" | "parts">, cutter: RunCutter, steps: readonly StepRecord[]): PreparedRun {
@@ -79,7 +96,12 @@ function finished(run: Omit<StoredRun, "id" | "parts">, cutter: RunCutter, steps
   };
 }
 
-function factsOf({ xr, revision, composition = "", cause, beganMs, endedMs, outcome, writes, ttlMs }: RunRecord) {
+function* factsOf({ xr, revision, composition = "", cause, beganMs, endedMs, outcome, writes, ttlMs }: RunRecord) {
+  const written: StoredRun["writes"][number][] = [];
+  for (const { before, after, ...write } of writes) {
+    written.push({ ...write, changed: changedFields(before, after) });
+    yield;
+  }
   const { uid = "", generation = 0, resourceVersion = "", namespace, name = "" } = xr.metadata;
   return {
     xr: { apiVersion: xr.apiVersion, kind: xr.kind, ...(namespace && { namespace }), name },
@@ -93,32 +115,41 @@ function factsOf({ xr, revision, composition = "", cause, beganMs, endedMs, outc
     durationMs: endedMs - beganMs,
     outcome,
     ...(ttlMs !== undefined && { ttlMs }),
-    writes: writes.map(({ before, after, ...write }) => ({ ...write, changed: changedFields(before, after) })),
+    writes: written,
   };
 }
 
-/** Two passes: a secret of the last step may occur in the first. */
-function withoutSecrets(steps: readonly StepRecord[], options: PrepareOptions): readonly StepRecord[] {
-  const { redactor, mark } = options;
-  const collected = steps.map((step) => ({
-    ...step,
-    calls: step.calls.map((call) => {
-      const { request, response } = call;
-      return { request: redactor.request(request), response: response && redactor.response(response) };
-    }),
-  }));
-  const clean = collected.map((step) => ({
-    ...step,
-    ...(step.error !== undefined && { error: redactor.scrubText(step.error) }),
-    calls: step.calls.map((call) => scrubbed(call, options)),
-  }));
-  const total = clean.reduce((sum, { calls }) => sum + calls.reduce((bytes, call) => bytes + callBytes(call), 0), 0);
-  if (total <= options.maxRunBytes) return clean;
-  return clean.map((step) => ({ ...step, calls: step.calls.map((call) => boundCall(call, 0, mark)) }));
+/** The first of two passes: a secret of the last step may occur in the first. */
+function* withoutSecretFields(steps: readonly StepRecord[], redactor: RunRedactor): Work<readonly StepRecord[]> {
+  const redacted: StepRecord[] = [];
+  for (const step of steps) {
+    const calls: CallRecord[] = [];
+    for (const { request, response } of step.calls) {
+      calls.push({
+        request: yield* redactor.request(request),
+        response: response && (yield* redactor.response(response)),
+      });
+    }
+    redacted.push({ ...step, calls });
+  }
+  return redacted;
 }
 
-function scrubbed({ request, response }: CallRecord, { redactor, mark }: PrepareOptions): CallRecord {
-  const [asked, answered] = [redactor.scrubRequest(request), response && redactor.scrubResponse(response)];
+/** The second pass. */
+function* scrubbed(steps: readonly StepRecord[], options: PrepareOptions): Work<readonly StepRecord[]> {
+  const clean: StepRecord[] = [];
+  for (const step of steps) {
+    const calls: CallRecord[] = [];
+    for (const call of step.calls) calls.push(yield* scrubbedCall(call, options));
+    const error = step.error === undefined ? undefined : yield* options.redactor.scrubText(step.error);
+    clean.push({ ...step, calls, ...(error !== undefined && { error }) });
+  }
+  return clean;
+}
+
+function* scrubbedCall({ request, response }: CallRecord, { redactor, mark }: PrepareOptions): Work<CallRecord> {
+  const asked = yield* redactor.scrubRequest(request);
+  const answered = response && (yield* redactor.scrubResponse(response));
   if (!redactor.hasSecrets) return { request: asked, response: answered };
   // A tag is a hash of everything, secrets included: without a key it would allow to guess them.
   const tagOf = (tag: string): string => (tag === "" ? "" : mark(Buffer.from(tag)));
@@ -134,22 +165,22 @@ function scrubbed({ request, response }: CallRecord, { redactor, mark }: Prepare
   };
 }
 
-function cutStep(step: StepRecord, cutter: RunCutter, text: (value: string) => string): StoredStep {
+function* cutStep(step: StepRecord, cutter: RunCutter): Work<StoredStep> {
   cutter.takeBytes();
   let [bytesIn, bytesOut] = [0, 0];
-  const calls = step.calls.map(({ request, response }): StoredCall => {
-    const asked = cutter.request(request);
+  const calls: StoredCall[] = [];
+  for (const { request, response } of step.calls) {
+    const asked = yield* cutter.request(request);
     bytesIn = cutter.takeBytes();
-    if (response === undefined) return { request: asked };
-    const answered = cutter.response(response);
-    bytesOut = cutter.takeBytes();
-    return { request: asked, response: answered };
-  });
+    const answered = response && (yield* cutter.response(response));
+    if (answered !== undefined) bytesOut = cutter.takeBytes();
+    calls.push({ request: asked, ...(answered !== undefined && { response: answered }) });
+  }
   const { index, name, functionName, revisionName, packageRef, durationMs, isCached, error } = step;
   return {
     ...{ index, name, function: functionName, revision: revisionName, package: packageRef, durationMs },
     ...{ bytesIn, bytesOut, cached: isCached, calls },
-    ...(error !== undefined && { error: text(error) }),
+    ...(error !== undefined && { error }),
   };
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
-import { encodeCanonical, type RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { isPartDone, type Work } from "@purlin/base";
+import { encodeCanonical, type RunFunctionRequest, RunFunctionResponse, type Struct } from "@purlin/function-protocol";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { visitResponse } from "../redact/map-structs.ts";
 
 /** How a reconcile ended. */
 export type RunOutcome = "composed" | "unchanged" | "failed" | "conflict";
@@ -66,7 +68,7 @@ export interface RunRecord {
  * The same for runs that are equal, at little cost: requests carry a hash of their content, and a version stands for an object. Kept
  * in memory only, because it depends on secrets. Empty for a run that wrote something or whose function was called more than once.
  */
-export function rawDigest({ xr, after, revision, outcome, error, steps, writes }: RunRecord): string {
+export function* rawDigest({ xr, after, revision, outcome, error, steps, writes }: RunRecord): Work<string> {
   if (writes.length > 0 || steps.some(({ calls }) => calls.length !== 1)) return "";
   const hash = createHash("sha256");
   const { uid = "", resourceVersion = "" } = xr.metadata;
@@ -75,11 +77,26 @@ export function rawDigest({ xr, after, revision, outcome, error, steps, writes }
   for (const { name, revisionName, error: failure, isCached, calls } of steps) {
     const [call] = calls;
     hash.update(JSON.stringify([name, revisionName, failure, isCached, call?.request.meta?.tag]));
-    if (call?.response !== undefined)
-      hash.update(encodeCanonical(RunFunctionResponse, { ...call.response, meta: undefined }));
+    if (call?.response === undefined) continue;
+    yield* makeCanonical(call.response);
+    hash.update(encodeCanonical(RunFunctionResponse, { ...call.response, meta: undefined }));
+    yield;
   }
   return hash.digest("base64");
 }
+
+/** Puts the members of every object of a response in order, one object after the other. The objects remember it. */
+function* makeCanonical(response: RunFunctionResponse): Work<void> {
+  const structs: Struct[] = [];
+  visitResponse(response, (struct) => structs.push(struct));
+  for (const struct of structs) {
+    if (isPartDone() || struct.bytes.length > largeBytes) yield;
+    void struct.canonicalBytes;
+  }
+}
+
+/** Objects with more bytes are a part of the work of their own. */
+const largeBytes = 4096;
 
 /** A write, without the objects. */
 interface StoredWrite extends Omit<WriteRecord, "before" | "after"> {

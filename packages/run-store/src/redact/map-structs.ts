@@ -77,34 +77,30 @@ export function mapValues<T>(map: Map<string, T>, change: (value: T) => T): Map<
 }
 
 /** Called with each object of a message. */
-type StructVisit = (struct: Struct) => void;
+export type StructVisit = (struct: Struct, place: StructPlace) => void;
 
 /** Visits all objects of a request, without a copy. */
 export function visitRequest(request: RunFunctionRequest, visit: StructVisit): void {
   const { observed, desired, input, context, extraResources, requiredResources, requiredSchemas } = request;
   visitState(observed, visit);
   visitState(desired, visit);
-  if (input !== undefined) visit(input);
-  if (context !== undefined) visit(context);
+  if (input !== undefined) visit(input, "input");
+  if (context !== undefined) visit(context, "context");
   for (const required of [extraResources, requiredResources]) {
-    for (const { items } of required.values()) for (const item of items) visitResource(item, visit);
+    for (const { items } of required.values())
+      for (const { resource } of items) if (resource !== undefined) visit(resource, "resource");
   }
-  for (const { openapiV3 } of requiredSchemas.values()) if (openapiV3 !== undefined) visit(openapiV3);
+  for (const { openapiV3 } of requiredSchemas.values()) if (openapiV3 !== undefined) visit(openapiV3, "schema");
 }
 
 /** As {@link visitRequest}, for a response. */
 export function visitResponse({ desired, context, output }: RunFunctionResponse, visit: StructVisit): void {
   visitState(desired, visit);
-  if (context !== undefined) visit(context);
-  if (output !== undefined) visit(output);
+  if (context !== undefined) visit(context, "context");
+  if (output !== undefined) visit(output, "output");
 }
 
 function visitState(state: State | undefined, visit: StructVisit): void {
-  if (state === undefined) return;
-  if (state.composite !== undefined) visitResource(state.composite, visit);
-  for (const resource of state.resources.values()) visitResource(resource, visit);
-}
-
-function visitResource({ resource }: Resource, visit: StructVisit): void {
-  if (resource !== undefined) visit(resource);
+  if (state?.composite?.resource !== undefined) visit(state.composite.resource, "composite");
+  for (const { resource } of state?.resources.values() ?? []) if (resource !== undefined) visit(resource, "resource");
 }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import {
   CredentialData,
   Credentials,
@@ -11,6 +12,7 @@ import {
   type JsonObject,
   Resource,
   Resources,
+  Result,
   RunFunctionRequest,
   RunFunctionResponse,
   State,
@@ -18,6 +20,7 @@ import {
   toJson,
 } from "@purlin/function-protocol";
 import { createRedactor } from "./redact-messages.ts";
+import { omittedBytes } from "./redact-object.ts";
 import { keyedMark, plainMark, SensitiveKinds, sensitiveFieldsIn } from "./sensitive-fields.ts";
 
 const redacted = "**REDACTED**";
@@ -25,12 +28,12 @@ const plain = createRedactor({ mark: plainMark });
 
 function redactRequest(request: RunFunctionRequest): RunFunctionRequest {
   const redactor = plain();
-  return redactor.scrubRequest(redactor.request(request));
+  return finish(redactor.scrubRequest(finish(redactor.request(request))));
 }
 
 function redactResponse(response: RunFunctionResponse): RunFunctionResponse {
   const redactor = plain();
-  return redactor.scrubResponse(redactor.response(response));
+  return finish(redactor.scrubResponse(finish(redactor.response(response))));
 }
 
 const hush = "c2VjcmV0LXZhbHVl";
@@ -147,6 +150,29 @@ test("a message without any state is left as it is", () => {
   assert.equal(redactRequest(odd).credentials.get("x")?.source, undefined);
 });
 
+test("a composite resource in the shape of a Secret is hidden also when another run required it before", () => {
+  const redactors = createRedactor({ mark: plainMark });
+  const credential = Struct.from({ kind: "XCredential", data: { key: hush } });
+  const required = create(Resources, { items: [create(Resource, { resource: credential })] });
+  finish(redactors().request(create(RunFunctionRequest, { requiredResources: new Map([["other", required]]) })));
+  const observed = create(State, { composite: create(Resource, { resource: credential }) });
+  const clean = finish(redactors().request(create(RunFunctionRequest, { observed })));
+  assert.deepEqual(clean.observed?.composite?.resource?.value["data"], { key: redacted });
+});
+
+test("many credentials and connection details are hidden in parts", () => {
+  const data = new Map(Array.from({ length: 10_000 }, (_, index) => [`key-${index}`, Buffer.from(`${index}`)]));
+  const value = create(CredentialData, { data });
+  const credentials = new Map([["c", create(Credentials, { source: { case: "credentialData", value } })]]);
+  const composite = create(Resource, { connectionDetails: data });
+  for (const more of [{ credentials }, { observed: create(State, { composite }) }]) {
+    const work = plain().request(create(RunFunctionRequest, more));
+    let parts = 0;
+    while (!work.next().done) parts++;
+    assert.ok(parts > 30, `${parts} parts`);
+  }
+});
+
 const keyed = createRedactor({ mark: keyedMark(Buffer.alloc(32, 7)) });
 const marked = /^\*\*REDACTED:[0-9a-f]{8}\*\*$/;
 
@@ -180,18 +206,18 @@ const forms: Readonly<Record<string, string>> = {
 for (const [name, text] of Object.entries(forms)) {
   test(`a secret value elsewhere is scrubbed: ${name}`, () => {
     const redactor = keyed();
-    const clean = redactor.scrubRequest(redactor.request(withTexts({ password: canary }, { text })));
+    const clean = finish(redactor.scrubRequest(finish(redactor.request(withTexts({ password: canary }, { text })))));
     const data = clean.desired?.resources.get("map")?.resource?.value["data"] as JsonObject | undefined;
     const shown = String(data?.["text"]);
     assert.match(shown, /\*\*REDACTED:[0-9a-f]{8}\*\*/);
     assert.notEqual(shown, text);
-    assert.equal(redactor.scrubText(text), shown);
+    assert.equal(finish(redactor.scrubText(text)), shown);
   });
 }
 
 test("a value of four bytes is marked in its place, and not searched for elsewhere", () => {
   const redactor = keyed();
-  const clean = redactor.scrubRequest(redactor.request(withTexts({ pin: "1234" }, { port: "1234" })));
+  const clean = finish(redactor.scrubRequest(finish(redactor.request(withTexts({ pin: "1234" }, { port: "1234" })))));
   assert.match(Buffer.from(clean.credentials.get("c")?.source?.value.data.get("pin") ?? []).toString(), marked);
   assert.deepEqual(clean.desired?.resources.get("map")?.resource?.value["data"], { port: "1234" });
 });
@@ -213,7 +239,7 @@ test("a value has one mark wherever it is, and another value another one", () =>
       data: { a: encoded(value) },
       stringData: { b: value, c: "another-secret" },
     };
-    return redactor.object(Struct.from(object), "resource").value;
+    return finish(redactor.object(Struct.from(object), "resource")).value;
   });
   assert.deepEqual(one, same);
   const { data, stringData } = one as { data: { a: string }; stringData: { b: string; c: string } };
@@ -244,14 +270,14 @@ test("fields that a schema declares sensitive are hidden, and their values are s
     extra: { a: { b: 1 } },
     open: "x",
   };
-  const clean = redactor.object(Struct.from({ apiVersion: "example.org/v1", kind: "App", spec }), "composite");
+  const clean = finish(redactor.object(Struct.from({ apiVersion: "example.org/v1", kind: "App", spec }), "composite"));
   assert.deepEqual(clean.value["spec"], {
     password: redacted,
     users: [{ name: "a", token: redacted }],
     extra: { a: { b: redacted } },
     open: "x",
   });
-  assert.equal(redactor.scrubText("login with hunter2hunter2"), `login with ${redacted}`);
+  assert.equal(finish(redactor.scrubText("login with hunter2hunter2")), `login with ${redacted}`);
 });
 
 test("fields called like members of every object are fields like others", () => {
@@ -263,7 +289,7 @@ test("fields called like members of every object are fields like others", () => 
   const redactor = createRedactor({ mark: plainMark, sensitive, paths: ["__proto__.polluted"] })();
   const text =
     '{"apiVersion": "example.org/v1", "kind": "App", "spec": {"__proto__": {"a": "x"}, "constructor": "y", "a": "z"}}';
-  const clean = redactor.object(Struct.from(JSON.parse(text) as JsonObject), "composite");
+  const clean = finish(redactor.object(Struct.from(JSON.parse(text) as JsonObject), "composite"));
   const expected = `{"__proto__": {"a": "${redacted}"}, "constructor": "${redacted}", "a": "z"}`;
   assert.deepEqual(clean.value["spec"], JSON.parse(expected));
   assert.equal("polluted" in {}, false);
@@ -272,10 +298,10 @@ test("fields called like members of every object are fields like others", () => 
 test("paths that the operator names are hidden in objects and in the context", () => {
   const paths = ["spec.license", 'context["example.org/token"]', 'context["k8s.io/x"].list[0].key'];
   const redactor = createRedactor({ mark: plainMark, paths })();
-  const object = redactor.object(Struct.from({ kind: "A", spec: { license: "abc", open: 1 } }), "resource");
+  const object = finish(redactor.object(Struct.from({ kind: "A", spec: { license: "abc", open: 1 } }), "resource"));
   assert.deepEqual(object.value["spec"], { license: redacted, open: 1 });
   const context = { "example.org/token": "abc", "k8s.io/x": { list: [{ key: "a", open: 1 }] } };
-  assert.deepEqual(redactor.object(Struct.from(context), "context").value, {
+  assert.deepEqual(finish(redactor.object(Struct.from(context), "context")).value, {
     "example.org/token": redacted,
     "k8s.io/x": { list: [{ key: redacted, open: 1 }] },
   });
@@ -284,6 +310,61 @@ test("paths that the operator names are hidden in objects and in the context", (
 test("many secret values are found in one pass", () => {
   const redactor = keyed();
   const values = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`k${n}`, `secret-value-number-${n}-end`]));
-  const clean = redactor.scrubRequest(redactor.request(withTexts(values, { text: "x secret-value-number-137-end y" })));
+  const clean = finish(
+    redactor.scrubRequest(finish(redactor.request(withTexts(values, { text: "x secret-value-number-137-end y" })))),
+  );
   assert.match(JSON.stringify(toJson(RunFunctionRequest, clean)), /x \*\*REDACTED:[0-9a-f]{8}\*\* y/);
+});
+
+describe("a run with more secret values than are searched for", () => {
+  const mebibyte = 2 ** 20;
+  const detail = (index: number): Buffer => Buffer.from(`${index}-${canary}`.padEnd(mebibyte / 4, "x"));
+  const textsOf = (message: string) => [create(Result, { severity: 2, message, reason: message })];
+  const responseWith = (connectionDetails: Map<string, Uint8Array>): RunFunctionResponse => {
+    const map = create(Resource, { resource: Struct.from({ kind: "ConfigMap", data: { text: canary } }) });
+    const owner = create(Resource, { resource: Struct.from({ kind: "A" }), connectionDetails });
+    const resources = new Map([
+      ["map", map],
+      ["owner", owner],
+    ]);
+    return create(RunFunctionResponse, { desired: create(State, { resources }), results: textsOf(canary) });
+  };
+
+  test("has neither objects nor texts", () => {
+    const details = new Map([0, 1, 2, 3, 4].map((index) => [`key-${index}`, detail(index)]));
+    const clean = redactResponse(responseWith(details));
+    assert.ok(!JSON.stringify(toJson(RunFunctionResponse, clean)).includes(canary));
+    const { value = {} } = clean.desired?.resources.get("map")?.resource ?? {};
+    assert.ok((omittedBytes(value) ?? 0) > 0);
+    assert.deepEqual([clean.results[0]?.message, clean.results[0]?.reason], [redacted, redacted]);
+    assert.deepEqual([...(clean.desired?.resources.keys() ?? [])], ["map", "owner"]);
+  });
+
+  test("has them when the values are few enough, or the same", () => {
+    const one = detail(0);
+    const details = new Map([0, 1, 2, 3, 4].map((index) => [`key-${index}`, one]));
+    const clean = redactResponse(responseWith(details));
+    assert.deepEqual(clean.desired?.resources.get("map")?.resource?.value, {
+      kind: "ConfigMap",
+      data: { text: canary },
+    });
+  });
+
+  test("is one with a value of more than a MiB, and one with a hundred thousand lines", () => {
+    const lines = Array.from({ length: 60_000 }, (_, index) => `${index}`.padStart(8, "%")).join("\n");
+    for (const value of [Buffer.alloc(mebibyte + 1), Buffer.from(lines)]) {
+      const clean = redactResponse(responseWith(new Map([["key", value]])));
+      assert.equal(clean.results[0]?.message, redacted);
+    }
+  });
+
+  test("is one with a Secret that is too large to be decoded", () => {
+    const large = { ...secret, data: { key: hush, padding: "x".repeat(2 * mebibyte) } };
+    const resources = new Map([
+      ["secret", create(Resource, { resource: Struct.from(large) })],
+      ["map", create(Resource, { resource: Struct.from({ data: { text: hush } }) })],
+    ]);
+    const clean = redactResponse(create(RunFunctionResponse, { desired: create(State, { resources }) }));
+    assert.ok(!JSON.stringify(toJson(RunFunctionResponse, clean)).includes(hush));
+  });
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Buffer } from "node:buffer";
+import { isPartDone, type Work } from "@purlin/base";
 import {
   type Credentials,
   type Resource,
@@ -10,7 +11,16 @@ import {
   type State,
   Struct,
 } from "@purlin/function-protocol";
-import { mapRequest, mapResponse, mapValues, type StructPlace } from "./map-structs.ts";
+import {
+  mapRequest,
+  mapResponse,
+  mapValues,
+  type StructChange,
+  type StructPlace,
+  type StructVisit,
+  visitRequest,
+  visitResponse,
+} from "./map-structs.ts";
 import { maxDecodedBytes, omittedStruct, redactStruct } from "./redact-object.ts";
 import { KnownValues, Scrubber, type SecretCollector } from "./scrubber.ts";
 import { type Mark, type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
@@ -24,17 +34,22 @@ interface RedactOptions {
   readonly paths?: readonly string[] | undefined;
 }
 
-/** Removes secrets from the messages and texts of one run: first every message is collected, then everything is scrubbed. */
+/**
+ * Removes secrets from the messages and texts of one run, in parts: first every message is collected, then everything is scrubbed. Of a run
+ * with more secret values than are searched for, nothing but sizes is left.
+ */
 export interface RunRedactor {
   /** Hides values in their places, and remembers them. */
-  request(request: RunFunctionRequest): RunFunctionRequest;
-  response(response: RunFunctionResponse): RunFunctionResponse;
-  object(struct: Struct, place: StructPlace): Struct;
+  request(request: RunFunctionRequest): Work<RunFunctionRequest>;
+  response(response: RunFunctionResponse): Work<RunFunctionResponse>;
+  object(struct: Struct, place: StructPlace): Work<Struct>;
   /** Replaces remembered values wherever else they occur. To be called when all messages of the run are collected. */
-  scrubRequest(request: RunFunctionRequest): RunFunctionRequest;
-  scrubResponse(response: RunFunctionResponse): RunFunctionResponse;
-  scrubObject(struct: Struct): Struct;
-  scrubText(text: string): string;
+  scrubRequest(request: RunFunctionRequest): Work<RunFunctionRequest>;
+  scrubResponse(response: RunFunctionResponse): Work<RunFunctionResponse>;
+  scrubObject(struct: Struct): Work<Struct>;
+  scrubText(text: string): Work<string>;
+  /** To be called when a message of the run was not redacted: its values are not known, so that nothing but sizes is left of the run. */
+  setOpaque(): void;
   /** Whether the run had any secret value. */
   readonly hasSecrets: boolean;
 }
@@ -55,7 +70,14 @@ export function createRedactor({
       paths.filter((path) => contextPrefix.test(path)).map((path) => path.replace(contextPrefix, "")),
     ),
     values: new KnownValues(mark),
-    known: new WeakMap(),
+    known: {
+      composite: new WeakMap(),
+      resource: new WeakMap(),
+      input: new WeakMap(),
+      context: new WeakMap(),
+      output: new WeakMap(),
+      schema: new WeakMap(),
+    },
   };
   return () => new Redactor(rules);
 }
@@ -66,8 +88,8 @@ interface Rules {
   readonly inObjects: SensitiveFields | undefined;
   readonly inContext: SensitiveFields | undefined;
   readonly values: KnownValues;
-  /** Objects that were redacted before. */
-  readonly known: WeakMap<Struct, KnownObject>;
+  /** Objects that were redacted before, by place: what another composite resource requires may be the composite resource of the next run. */
+  readonly known: Readonly<Record<StructPlace, WeakMap<Struct, KnownObject>>>;
 }
 
 /** An object that was redacted before. */
@@ -108,11 +130,16 @@ function hasDetails({ composite, resources }: State): boolean {
   return false;
 }
 
+/** Objects with more bytes are a part of the work of their own. */
+const largeBytes = 4096;
+
 class Redactor implements RunRedactor {
   readonly #rules: Rules;
   readonly #scrubber: Scrubber;
-  /** Steps share objects, which are scrubbed once. */
+  /** What steps share is redacted and scrubbed once. */
+  readonly #redacted = new Map<Struct, Struct>();
   readonly #scrubbed = new Map<Struct, Struct>();
+  readonly #hiddenMaps = new Map<Map<string, Uint8Array>, Map<string, Uint8Array>>();
 
   constructor(rules: Rules) {
     this.#rules = rules;
@@ -123,31 +150,58 @@ class Redactor implements RunRedactor {
     return this.#scrubber.hasValues;
   }
 
-  request(request: RunFunctionRequest): RunFunctionRequest {
-    const clean = mapRequest(request, (struct, place) => this.object(struct, place));
+  *request(request: RunFunctionRequest): Work<RunFunctionRequest> {
+    const clean = mapRequest(request, yield* this.#redacting((visit) => visitRequest(request, visit)));
+    const [observed, desired] = [yield* this.#details(clean.observed), yield* this.#details(clean.desired)];
     return {
       ...clean,
-      observed: this.#details(clean.observed),
-      desired: this.#details(clean.desired),
-      credentials: mapValues(clean.credentials, (one) => this.#credentials(one)),
-      extraResources: mapValues(clean.extraResources, (one) => this.#detailsOfAll(one)),
-      requiredResources: mapValues(clean.requiredResources, (one) => this.#detailsOfAll(one)),
+      observed,
+      desired,
+      credentials: yield* this.#credentials(clean.credentials),
+      extraResources: yield* this.#detailsOfAll(clean.extraResources),
+      requiredResources: yield* this.#detailsOfAll(clean.requiredResources),
     };
   }
 
-  response(response: RunFunctionResponse): RunFunctionResponse {
-    const clean = mapResponse(response, (struct, place) => this.object(struct, place));
-    return { ...clean, desired: this.#details(clean.desired) };
+  *response(response: RunFunctionResponse): Work<RunFunctionResponse> {
+    const clean = mapResponse(response, yield* this.#redacting((visit) => visitResponse(response, visit)));
+    return { ...clean, desired: yield* this.#details(clean.desired) };
   }
 
-  object(struct: Struct, place: StructPlace): Struct {
-    const { known, inObjects, inContext, sensitive } = this.#rules;
+  /** Redacts the objects of a message one by one; the change that returns them. */
+  *#redacting(visitAll: (visit: StructVisit) => void): Work<StructChange> {
+    const found: (readonly [Struct, StructPlace])[] = [];
+    visitAll((struct, place) => found.push([struct, place]));
+    for (const [struct, place] of found) {
+      if (isPartDone() || struct.bytes.length > largeBytes) yield;
+      yield* this.object(struct, place);
+    }
+    // Every object was visited. One that was not must not be recorded.
+    return (struct) => this.#redacted.get(struct) ?? omittedStruct(struct, this.#rules.mark);
+  }
+
+  *object(struct: Struct, place: StructPlace): Work<Struct> {
+    const before = this.#redacted.get(struct);
+    if (before !== undefined) return before;
+    const redacted = yield* this.#redactedOnce(struct, place);
+    this.#redacted.set(struct, redacted);
+    return redacted;
+  }
+
+  *#redactedOnce(struct: Struct, place: StructPlace): Work<Struct> {
+    const { inObjects, inContext, sensitive } = this.#rules;
+    const known = this.#rules.known[place];
     const before = known.get(struct);
     if (before?.version === sensitive.version) {
-      for (const value of before.values) this.#scrubber.add(value);
+      for (const value of before.values) {
+        if (isPartDone()) yield;
+        this.#scrubber.add(value);
+      }
       if (before.isMarked) this.#scrubber.hasValues = true;
       return before.redacted;
     }
+    // Other fields may become sensitive on the way.
+    const { version } = sensitive;
     const collected = new CollectedValues(this.#scrubber);
     const rules = {
       scrubber: collected,
@@ -155,9 +209,13 @@ class Redactor implements RunRedactor {
       named: place === "context" ? inContext : inObjects,
       isComposite: place === "composite",
     };
-    const redacted = redactStruct(struct, rules) ?? omittedStruct(struct, this.#rules.mark);
+    const redacted = yield* redactStruct(struct, rules);
+    if (redacted === undefined) {
+      this.#scrubber.setOpaque();
+      return omittedStruct(struct, this.#rules.mark);
+    }
     const { values, isMarked } = collected;
-    known.set(struct, { redacted, values, isMarked, version: sensitive.version });
+    known.set(struct, { redacted, values, isMarked, version });
     return redacted;
   }
 
@@ -169,9 +227,11 @@ class Redactor implements RunRedactor {
     return typeof apiVersion === "string" && typeof kind === "string" ? sensitive.get(apiVersion, kind) : undefined;
   }
 
-  #details(state: State | undefined): State | undefined {
+  *#details(state: State | undefined): Work<State | undefined> {
     if (state === undefined || !hasDetails(state)) return state;
     const { composite, resources } = state;
+    if (composite !== undefined) yield* this.#hide(composite.connectionDetails);
+    for (const { connectionDetails } of resources.values()) yield* this.#hide(connectionDetails);
     return {
       ...state,
       composite: composite && this.#detailsOf(composite),
@@ -179,8 +239,11 @@ class Redactor implements RunRedactor {
     };
   }
 
-  #detailsOfAll(resources: Resources): Resources {
-    return { ...resources, items: resources.items.map((one) => this.#detailsOf(one)) };
+  *#detailsOfAll(required: Map<string, Resources>): Work<Map<string, Resources>> {
+    for (const { items } of required.values()) {
+      for (const { connectionDetails } of items) yield* this.#hide(connectionDetails);
+    }
+    return mapValues(required, (one) => ({ ...one, items: one.items.map((item) => this.#detailsOf(item)) }));
   }
 
   #detailsOf(resource: Resource): Resource {
@@ -188,56 +251,96 @@ class Redactor implements RunRedactor {
     return { ...resource, connectionDetails: this.#hidden(resource.connectionDetails) };
   }
 
-  #credentials(credentials: Credentials): Credentials {
+  *#credentials(all: Map<string, Credentials>): Work<Map<string, Credentials>> {
+    for (const { source } of all.values()) if (source !== undefined) yield* this.#hide(source.value.data);
+    return mapValues(all, (one) => this.#withoutData(one));
+  }
+
+  #withoutData(credentials: Credentials): Credentials {
     const { source } = credentials;
     if (source === undefined) return credentials;
     return { ...credentials, source: { ...source, value: { ...source.value, data: this.#hidden(source.value.data) } } };
   }
 
+  /** Hides the values of a map one by one. */
+  *#hide(map: Map<string, Uint8Array>): Work<void> {
+    if (map.size === 0 || this.#hiddenMaps.has(map)) return;
+    const hidden = new Map<string, Uint8Array>();
+    for (const [key, value] of map) {
+      if (isPartDone() || value.length > largeBytes) yield;
+      hidden.set(key, Buffer.from(this.#scrubber.add(value)));
+    }
+    this.#hiddenMaps.set(map, hidden);
+  }
+
+  /** The map with hidden values; an empty one for a map whose values were not hidden. */
   #hidden(map: Map<string, Uint8Array>): Map<string, Uint8Array> {
-    return mapValues(map, (value) => Buffer.from(this.#scrubber.add(value)));
+    return this.#hiddenMaps.get(map) ?? new Map();
   }
 
-  scrubRequest(request: RunFunctionRequest): RunFunctionRequest {
-    return this.#scrubber.hasForms ? mapRequest(request, (struct) => this.scrubObject(struct)) : request;
+  *scrubRequest(request: RunFunctionRequest): Work<RunFunctionRequest> {
+    if (!this.#scrubber.hasForms) return request;
+    return mapRequest(request, yield* this.#scrubbing((visit) => visitRequest(request, visit)));
   }
 
-  scrubResponse(response: RunFunctionResponse): RunFunctionResponse {
+  *scrubResponse(response: RunFunctionResponse): Work<RunFunctionResponse> {
     if (!this.#scrubber.hasForms) return response;
-    const clean = mapResponse(response, (struct) => this.scrubObject(struct));
-    const text = (value: string): string => this.#scrubber.text(value);
-    return {
-      ...clean,
-      results: clean.results.map((one) => ({
-        ...one,
-        message: text(one.message),
-        ...(one.reason !== undefined && { reason: text(one.reason) }),
-      })),
-      conditions: clean.conditions.map((one) => ({
-        ...one,
-        reason: text(one.reason),
-        ...(one.message !== undefined && { message: text(one.message) }),
-      })),
-    };
+    const clean = mapResponse(response, yield* this.#scrubbing((visit) => visitResponse(response, visit)));
+    const results: RunFunctionResponse["results"] = [];
+    for (const one of clean.results) {
+      if (isPartDone()) yield;
+      const [message, reason] = [yield* this.scrubText(one.message), yield* this.#optionalText(one.reason)];
+      results.push({ ...one, message, ...(reason !== undefined && { reason }) });
+    }
+    const conditions: RunFunctionResponse["conditions"] = [];
+    for (const one of clean.conditions) {
+      if (isPartDone()) yield;
+      const [reason, message] = [yield* this.scrubText(one.reason), yield* this.#optionalText(one.message)];
+      conditions.push({ ...one, reason, ...(message !== undefined && { message }) });
+    }
+    return { ...clean, results, conditions };
   }
 
-  scrubObject(struct: Struct): Struct {
+  *#optionalText(text: string | undefined): Work<string | undefined> {
+    return text === undefined ? undefined : yield* this.scrubText(text);
+  }
+
+  /** Scrubs the objects of a message one by one; the change that returns them. */
+  *#scrubbing(visitAll: (visit: StructVisit) => void): Work<StructChange> {
+    const found: Struct[] = [];
+    visitAll((struct) => found.push(struct));
+    for (const struct of found) {
+      if (isPartDone() || struct.bytes.length > largeBytes) yield;
+      yield* this.scrubObject(struct);
+    }
+    return (struct) => this.#scrubbed.get(struct) ?? struct;
+  }
+
+  *scrubObject(struct: Struct): Work<Struct> {
     const before = this.#scrubbed.get(struct);
     if (before !== undefined) return before;
-    const clean = this.#scrubOne(struct);
+    const clean = yield* this.#scrubOne(struct);
     this.#scrubbed.set(struct, clean);
     return clean;
   }
 
-  #scrubOne(struct: Struct): Struct {
-    if (!this.#scrubber.isIn(struct.bytes)) return struct;
-    if (struct.bytes.length > maxDecodedBytes) return omittedStruct(struct, this.#rules.mark);
+  *#scrubOne(struct: Struct): Work<Struct> {
+    if (!(yield* this.#scrubber.isIn(struct.bytes))) return struct;
+    const isOmitted = struct.bytes.length > maxDecodedBytes || (yield* this.#scrubber.isOpaque());
+    yield;
+    if (isOmitted) return omittedStruct(struct, this.#rules.mark);
     const value = struct.toMutable();
-    const clean = this.#scrubber.value(value);
+    yield;
+    const clean = yield* this.#scrubber.value(value);
+    yield;
     return clean === value ? struct : Struct.from(clean as object);
   }
 
-  scrubText(text: string): string {
+  scrubText(text: string): Work<string> {
     return this.#scrubber.text(text);
+  }
+
+  setOpaque(): void {
+    this.#scrubber.setOpaque();
   }
 }

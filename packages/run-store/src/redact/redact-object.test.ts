@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { type JsonObject, Struct } from "@purlin/function-protocol";
 import { maxDecodedBytes, omittedBytes, omittedStruct, redactStruct } from "./redact-object.ts";
 import { type SensitiveFields, sensitiveFieldsAt } from "./sensitive-fields.ts";
@@ -31,7 +32,8 @@ function redacted(
   rules: Rules = {},
 ): { readonly value: JsonObject; readonly collector: Collector } {
   const collector = new Collector();
-  const struct = redactStruct(Struct.from(object), { scrubber: collector, ...rules }) ?? assert.fail("omitted");
+  const redacting = redactStruct(Struct.from(object), { scrubber: collector, ...rules });
+  const struct = finish(redacting) ?? assert.fail("omitted");
   return { value: struct.value, collector };
 }
 
@@ -90,7 +92,7 @@ test("other kinds with data, and references to Secrets, stay as they are", () =>
   ];
   for (const object of objects) {
     const struct = Struct.from(object);
-    assert.equal(redactStruct(struct, { scrubber }), struct, JSON.stringify(object));
+    assert.equal(finish(redactStruct(struct, { scrubber })), struct, JSON.stringify(object));
   }
 });
 
@@ -153,9 +155,9 @@ test("a composite resource with the shape of a Secret loses its data, another ob
 test("an object that may hold a secret and is too large to decode is omitted", () => {
   const large = "x".repeat(maxDecodedBytes);
   const scrubber = new Collector();
-  assert.equal(redactStruct(Struct.from(secret({ data: { a: large } })), { scrubber }), undefined);
+  assert.equal(finish(redactStruct(Struct.from(secret({ data: { a: large } })), { scrubber })), undefined);
   const harmless = Struct.from({ kind: "ConfigMap", text: large });
-  assert.equal(redactStruct(harmless, { scrubber }), harmless);
+  assert.equal(finish(redactStruct(harmless, { scrubber })), harmless);
 });
 
 test("what stands for an omitted object has its size, and a mark that changes with it", () => {
@@ -165,4 +167,20 @@ test("what stands for an omitted object has its size, and a mark that changes wi
   assert.equal(omittedBytes(stub.value), struct.bytes.length);
   assert.equal(stub.value["mark"], `mark of ${struct.bytes.length}`);
   assert.equal(omittedBytes({ a: 1 }), undefined);
+});
+
+test("an object with many values is redacted in parts", () => {
+  const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, base64(`${index}`)]));
+  const fields = sensitiveFieldsAt(["spec.list[*]", "spec.all"]);
+  const spec = { list: Object.values(data), all: data };
+  for (const [object, rules] of [
+    [secret({ data }), {}],
+    [{ spec }, { sensitive: fields }],
+    [{ spec }, { named: fields }],
+  ] as const) {
+    const work = redactStruct(Struct.from(object), { scrubber: new Collector(), ...rules });
+    let parts = 0;
+    while (!work.next().done) parts++;
+    assert.ok(parts > 30, `${parts} parts`);
+  }
 });

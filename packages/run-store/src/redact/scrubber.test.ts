@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonValue } from "@purlin/function-protocol";
 import { KnownValues, Scrubber } from "./scrubber.ts";
 import { keyedMark, plainMark } from "./sensitive-fields.ts";
@@ -29,7 +30,7 @@ const forms: Readonly<Record<string, readonly [text: string, want: string]>> = {
 
 for (const [name, [text, want]] of Object.entries(forms)) {
   test(`a secret value is replaced: ${name}`, () => {
-    const clean = scrubberOf(password).text(text);
+    const clean = finish(scrubberOf(password).text(text));
     if (name === "in base64")
       assert.ok(clean.startsWith(mark) && !clean.includes(base64(password).slice(0, 16)), clean);
     else assert.equal(clean, want);
@@ -40,16 +41,16 @@ test("base64 is found at every offset within a longer text", () => {
   const scrubber = scrubberOf(password);
   for (const before of ["", "u", "us", "use", "user:"]) {
     const encoded = base64(`${before}${password}:rest`);
-    assert.ok(scrubber.text(encoded).includes(mark), before);
+    assert.ok(finish(scrubber.text(encoded)).includes(mark), before);
     const url = Buffer.from(`${before}${password}:rest`).toString("base64url");
-    assert.ok(scrubber.text(url).includes(mark), `${before} in base64url`);
+    assert.ok(finish(scrubber.text(url)).includes(mark), `${before} in base64url`);
   }
 });
 
 test("a value with characters that JSON escapes is found in JSON, and spaces in a form", () => {
   const scrubber = scrubberOf('say "hello" now');
-  assert.equal(scrubber.text(JSON.stringify(['say "hello" now'])), `["${mark}"]`);
-  assert.equal(scrubber.text("q=say+%22hello%22+now"), `q=${mark}`);
+  assert.equal(finish(scrubber.text(JSON.stringify(['say "hello" now']))), `["${mark}"]`);
+  assert.equal(finish(scrubber.text("q=say+%22hello%22+now")), `q=${mark}`);
 });
 
 test("the lines of a key are found one by one, and its armor stays", () => {
@@ -59,7 +60,7 @@ test("the lines of a key are found one by one, and its armor stays", () => {
     .map((line) => `    ${line}`)
     .join("\n");
   assert.equal(
-    scrubberOf(key).text(indented),
+    finish(scrubberOf(key).text(indented)),
     `    -----BEGIN KEY-----\n    ${mark}\n    ${mark}\n    ab\n    -----END KEY-----\n    `,
   );
 });
@@ -68,9 +69,9 @@ test("values of less than eight bytes are marked, and not searched for", () => {
   const scrubber = scrubberOf("1234567");
   assert.equal(scrubber.hasValues, true);
   assert.equal(scrubber.hasForms, false);
-  assert.equal(scrubber.text("1234567"), "1234567");
-  assert.equal(scrubberOf("12345678").text("a12345678b"), `a${mark}b`);
-  assert.equal(scrubberOf("äöüß").text("äöüß"), mark, "eight bytes in four characters");
+  assert.equal(finish(scrubber.text("1234567")), "1234567");
+  assert.equal(finish(scrubberOf("12345678").text("a12345678b")), `a${mark}b`);
+  assert.equal(finish(scrubberOf("äöüß").text("äöüß")), mark, "eight bytes in four characters");
 });
 
 test("a value that contains another is replaced as a whole", () => {
@@ -78,7 +79,7 @@ test("a value that contains another is replaced as a whole", () => {
   const inner = scrubber.add(Buffer.from("password"));
   const outer = scrubber.add(Buffer.from("my-password-2"));
   assert.notEqual(inner, outer);
-  assert.equal(scrubber.text("my-password-2 password"), `${outer} ${inner}`);
+  assert.equal(finish(scrubber.text("my-password-2 password")), `${outer} ${inner}`);
 });
 
 test("a value that is a mark already stays, and is not searched for", () => {
@@ -89,51 +90,54 @@ test("a value that is a mark already stays, and is not searched for", () => {
 
 test("a value that is part of a mark is replaced outside of marks only", () => {
   const scrubber = scrubberOf("REDACTED", password);
-  assert.equal(scrubber.text(`${password} REDACTED ${password}`), `${mark} ${mark} ${mark}`);
-  assert.equal(scrubber.text("xREDACTED**REDACTED:0123abcd**REDACTEDx"), `x${mark}**REDACTED:0123abcd**${mark}x`);
-  assert.equal(scrubber.text(`${mark}${mark}`), `${mark}${mark}`);
-  assert.equal(scrubber.text("*REDACTED*"), `*${mark}*`, "not a mark");
-  assert.equal(scrubberOf("0123abcd").text("0123abcd **REDACTED:0123abcd**"), `${mark} **REDACTED:0123abcd**`);
+  assert.equal(finish(scrubber.text(`${password} REDACTED ${password}`)), `${mark} ${mark} ${mark}`);
+  assert.equal(
+    finish(scrubber.text("xREDACTED**REDACTED:0123abcd**REDACTEDx")),
+    `x${mark}**REDACTED:0123abcd**${mark}x`,
+  );
+  assert.equal(finish(scrubber.text(`${mark}${mark}`)), `${mark}${mark}`);
+  assert.equal(finish(scrubber.text("*REDACTED*")), `*${mark}*`, "not a mark");
+  assert.equal(finish(scrubberOf("0123abcd").text("0123abcd **REDACTED:0123abcd**")), `${mark} **REDACTED:0123abcd**`);
   const clean: JsonValue = { a: mark };
-  assert.equal(scrubber.value(clean), clean, "an object with marks is not copied");
+  assert.equal(finish(scrubber.value(clean)), clean, "an object with marks is not copied");
 });
 
 test("a value that contains a mark is replaced as a whole", () => {
-  assert.equal(scrubberOf(`a${mark}b`).text(`xa${mark}by`), `x${mark}y`);
+  assert.equal(finish(scrubberOf(`a${mark}b`).text(`xa${mark}by`)), `x${mark}y`);
 });
 
 test("a value that is only marked is not searched for", () => {
   const scrubber = new Scrubber(new KnownValues(plainMark));
   assert.equal(scrubber.mark(Buffer.from(password)), mark);
-  assert.deepEqual([scrubber.hasValues, scrubber.hasForms, scrubber.text(password)], [true, false, password]);
+  assert.deepEqual([scrubber.hasValues, scrubber.hasForms, finish(scrubber.text(password))], [true, false, password]);
 });
 
 test("a value that is not text is found in base64 only", () => {
   const bytes = Uint8Array.from({ length: 12 }, (_, index) => 0xff - index);
   const scrubber = scrubberOf(bytes);
-  assert.equal(scrubber.text(Buffer.from(bytes).toString("base64")), mark);
-  assert.equal(scrubber.text("plain"), "plain");
+  assert.equal(finish(scrubber.text(Buffer.from(bytes).toString("base64"))), mark);
+  assert.equal(finish(scrubber.text("plain")), "plain");
 });
 
 test("a value with a lone surrogate has no URL form, and does no harm", () => {
-  assert.equal(scrubberOf("a\ud800bcdefgh").text("nothing"), "nothing");
+  assert.equal(finish(scrubberOf("a\ud800bcdefgh").text("nothing")), "nothing");
 });
 
 test("values that are added later are found too", () => {
   const scrubber = scrubberOf("first-secret");
-  assert.equal(scrubber.text("first-secret second-secret"), `${mark} second-secret`);
+  assert.equal(finish(scrubber.text("first-secret second-secret")), `${mark} second-secret`);
   scrubber.add(Buffer.from("second-secret"));
-  assert.equal(scrubber.text("first-secret second-secret"), `${mark} ${mark}`);
+  assert.equal(finish(scrubber.text("first-secret second-secret")), `${mark} ${mark}`);
 });
 
 test("objects are copied only where something is replaced, keys included", () => {
   const scrubber = scrubberOf(password);
   const clean: JsonValue = { a: [1, null, true, "x"], b: { c: "d" } };
-  assert.equal(scrubber.value(clean), clean);
+  assert.equal(finish(scrubber.value(clean)), clean);
   const kept = { x: 1 };
   const dirty: JsonValue = { [password]: [password, kept], kept };
   const copy = structuredClone(dirty);
-  const replaced = scrubber.value(dirty) as { readonly kept: unknown };
+  const replaced = finish(scrubber.value(dirty)) as { readonly kept: unknown };
   assert.deepEqual(replaced, { [mark]: [mark, kept], kept });
   assert.equal(replaced.kept, kept);
   assert.deepEqual(dirty, copy);
@@ -141,22 +145,51 @@ test("objects are copied only where something is replaced, keys included", () =>
 
 test("a member called __proto__ is a member", () => {
   const value = JSON.parse(`{"__proto__":"${password}"}`) as JsonValue;
-  assert.deepEqual(Object.entries(scrubberOf(password).value(value) as object), [["__proto__", mark]]);
+  assert.deepEqual(Object.entries(finish(scrubberOf(password).value(value)) as object), [["__proto__", mark]]);
 });
 
 test("bytes are searched with few values and with many", () => {
   const few = scrubberOf(password);
-  assert.equal(few.isIn(Buffer.from(`x${password}y`)), true);
-  assert.equal(few.isIn(Buffer.from("nothing here")), false);
-  assert.equal(scrubberOf().isIn(Buffer.from(password)), false);
+  assert.equal(finish(few.isIn(Buffer.from(`x${password}y`))), true);
+  assert.equal(finish(few.isIn(Buffer.from("nothing here"))), false);
+  assert.equal(finish(scrubberOf().isIn(Buffer.from(password))), false);
   const many = scrubberOf(...Array.from({ length: 30 }, (_, index) => `secret-number-${index}`));
   for (const text of ["secret-number-29", `xx${base64("secret-number-7")}`, "abcsecret-number-0"])
-    assert.equal(many.isIn(Buffer.from(text)), true, text);
+    assert.equal(finish(many.isIn(Buffer.from(text))), true, text);
   for (const text of ["secret-numbe", "sec", "", "secret-number-"])
-    assert.equal(many.isIn(Buffer.from(text)), false, text);
+    assert.equal(finish(many.isIn(Buffer.from(text))), false, text);
 });
 
 test("bytes in the middle of a larger buffer are searched alone", () => {
   const whole = Buffer.from(`${password}clean`);
-  assert.equal(scrubberOf(password).isIn(whole.subarray(password.length)), false);
+  assert.equal(finish(scrubberOf(password).isIn(whole.subarray(password.length))), false);
+});
+
+test("a value is found in the JSON of Go and of Python", () => {
+  const scrubber = scrubberOf("a<b>&c-schlüssel\u2028");
+  assert.equal(finish(scrubber.text(String.raw`{"p":"a\u003cb\u003e\u0026c-schlüssel\u2028"}`)), `{"p":"${mark}"}`);
+  assert.equal(finish(scrubber.text(String.raw`{"p": "a<b>&c-schl\u00fcssel\u2028"}`)), `{"p": "${mark}"}`);
+});
+
+test("a value that ends with a line break is found in base64 without it", () => {
+  const scrubber = scrubberOf(`${password}\n`);
+  for (const before of ["", "u:", "us:", "use:"]) {
+    const clean = finish(scrubber.text(`Basic ${base64(`${before}${password}`)}`));
+    assert.ok(clean.includes(mark), before);
+  }
+});
+
+test("values are remembered while they have 2 MiB together, and as long as they are short", () => {
+  const known = new KnownValues(plainMark);
+  const remembers = (id: string, bytes: number): boolean => {
+    const value = Buffer.alloc(bytes);
+    const first = known.get(id, value);
+    return known.get(id, value) === first;
+  };
+  assert.deepEqual([remembers("short", 8192), remembers("long", 8193)], [true, false]);
+  const first = known.get("short", Buffer.alloc(8192));
+  for (let index = 1; index < 256; index++) known.get(`${index}`, Buffer.alloc(8192));
+  assert.equal(known.get("short", Buffer.alloc(8192)), first);
+  known.get("more", Buffer.alloc(1));
+  assert.notEqual(known.get("short", Buffer.alloc(8192)), first);
 });

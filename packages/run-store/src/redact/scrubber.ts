@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Buffer } from "node:buffer";
+import { isPartDone, type Work } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "@purlin/function-protocol";
-import { isMark, type Mark, markPattern } from "./sensitive-fields.ts";
-
-/** Shorter values occur by chance: they are marked where they are, and not searched for elsewhere. */
-const leastBytes = 8;
-
-/** Above this number of forms, bytes are searched in one pass over an index instead of once for each form. */
-const fewForms = 24;
-
-/** A text under which a value may occur. */
-interface Form {
-  readonly form: string;
-  readonly bytes: Buffer;
-  readonly mark: string;
-}
+import { FormSearch, leastBytes, withMarks } from "./form-search.ts";
+import { isMark, type Mark, markPattern, plainMark } from "./sensitive-fields.ts";
 
 /** Takes secret values, and returns their marks. */
 export interface SecretCollector {
@@ -28,15 +17,20 @@ export interface SecretCollector {
 /** What is known of a value. */
 interface KnownValue {
   readonly mark: string;
-  readonly forms: readonly string[];
+  /** Made when they are needed first. */
+  forms?: readonly Buffer[];
 }
 
+/** Values that are remembered, the bytes of each, and those of all: their forms take ten times as much and more. */
 const rememberedValues = 2000;
+const rememberedBytes = 8192;
+const allRememberedBytes: number = 2 * 2 ** 20;
 
 /** Remembers marks and forms of values that occur in many runs. */
 export class KnownValues {
   readonly #mark: Mark;
   readonly #known = new Map<string, KnownValue>();
+  #bytes = 0;
 
   constructor(mark: Mark) {
     this.#mark = mark;
@@ -49,22 +43,34 @@ export class KnownValues {
   get(id: string, value: Uint8Array): KnownValue {
     const known = this.#known.get(id);
     if (known !== undefined) return known;
-    const found = { mark: this.#mark(value), forms: secretForms(value) };
-    if (this.#known.size >= rememberedValues) this.#known.clear();
+    const found = { mark: this.#mark(value) };
+    if (value.length > rememberedBytes) return found;
+    if (this.#known.size >= rememberedValues || this.#bytes + value.length > allRememberedBytes) {
+      this.#known.clear();
+      this.#bytes = 0;
+    }
     this.#known.set(id, found);
+    this.#bytes += value.length;
     return found;
   }
 }
 
+/**
+ * Bytes of the values of one run that are searched for, and their forms. A run with more has neither objects nor texts in its record: to
+ * search for all of them would take long, and to search for some would leave the others.
+ */
+const maxSearched = { bytes: 2 ** 20, forms: 100_000 };
+
 /** Replaces the secret values of one run wherever their text, base64 or URL form occurs. */
 export class Scrubber implements SecretCollector {
   readonly #values: KnownValues;
-  readonly #seen = new Set<string>();
-  readonly #forms = new Map<string, string>();
+  /** The values that are searched for. */
+  readonly #searched = new Map<string, KnownValue>();
+  #bytes = 0;
   /** Whether the run has any secret value, long enough to be searched for or not. */
   hasValues = false;
-  #ordered: readonly Form[] | undefined;
-  #index: Map<number, Buffer[]> | undefined;
+  #isOpaque = false;
+  #search: FormSearch | undefined;
 
   constructor(values: KnownValues) {
     this.#values = values;
@@ -76,118 +82,183 @@ export class Scrubber implements SecretCollector {
   }
 
   add(value: Uint8Array): string {
-    const id = Buffer.from(value).toString("latin1");
+    if (value.length > maxSearched.bytes) return this.#addUnsearched(value);
+    const id = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1");
     if (isMark(id)) return id;
+    const before = this.#searched.get(id);
+    if (before !== undefined) return before.mark;
+    if (value.length >= leastBytes && this.#bytes + value.length > maxSearched.bytes) return this.#addUnsearched(value);
     this.hasValues = true;
-    const { mark, forms } = this.#values.get(id, value);
-    if (this.#seen.has(id)) return mark;
-    this.#seen.add(id);
-    for (const form of forms) if (!this.#forms.has(form)) this.#forms.set(form, mark);
-    this.#ordered = undefined;
-    this.#index = undefined;
-    return mark;
+    const known = this.#values.get(id, value);
+    if (value.length < leastBytes) return known.mark;
+    this.#bytes += value.length;
+    this.#searched.set(id, known);
+    this.#search = undefined;
+    return known.mark;
   }
 
+  #addUnsearched(value: Uint8Array): string {
+    this.setOpaque();
+    return this.mark(value);
+  }
+
+  /** There are values which are not known: nothing is known to have none of them. */
+  setOpaque(): void {
+    this.hasValues = true;
+    this.#isOpaque = true;
+  }
+
+  /** Whether there are values to search for. */
   get hasForms(): boolean {
-    return this.#forms.size > 0;
+    return this.#isOpaque || this.#searched.size > 0;
+  }
+
+  /** Whether there are too many values to search for, so that nothing is known to have none of them. */
+  *isOpaque(): Work<boolean> {
+    if (!this.#isOpaque && this.#searched.size > 0) yield* this.#prepared();
+    return this.#isOpaque;
   }
 
   /** Whether encoded bytes contain any of the values. */
-  isIn(bytes: Uint8Array): boolean {
+  *isIn(bytes: Uint8Array): Work<boolean> {
     if (!this.hasForms) return false;
-    const forms = this.#list();
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return forms.length <= fewForms ? forms.some((one) => buffer.includes(one.bytes)) : this.#scan(buffer);
+    const search = yield* this.#prepared();
+    return search === undefined || (yield* search.isIn(bytes));
   }
 
-  text(text: string): string {
-    if (!this.hasForms) return text;
-    let clean = text;
-    for (const { form, mark } of this.#list()) if (clean.includes(form)) clean = replaced(clean, form, mark);
-    return clean;
+  *text(text: string): Work<string> {
+    if (!this.hasForms || text === "") return text;
+    const search = yield* this.#prepared();
+    if (search === undefined) return isMark(text) ? text : plainMark(new Uint8Array());
+    return yield* cleanText(text, search);
   }
 
   /** A copy with clean strings and keys; the value itself when nothing had to be replaced. */
-  value(value: JsonValue): JsonValue {
-    if (typeof value === "string") return this.text(value);
-    if (Array.isArray(value)) {
-      const items = value.map((item) => this.value(item));
-      return items.some((item, index) => item !== value[index]) ? items : value;
-    }
-    if (!isJsonObject(value)) return value;
-    return this.#members(value);
+  *value(value: JsonValue): Work<JsonValue> {
+    if (!this.hasForms) return value;
+    const search = yield* this.#prepared();
+    return search === undefined ? plainMark(new Uint8Array()) : yield* cleanValue(value, search);
   }
 
-  #members(object: JsonObject): JsonObject {
-    const clean: JsonObject = {};
-    let isChanged = false;
-    for (const [key, member] of Object.entries(object)) {
-      const [name, inner] = [this.text(key), this.value(member)];
-      isChanged ||= name !== key || inner !== member;
-      setOwn(clean, name, inner);
-    }
-    return isChanged ? clean : object;
-  }
-
-  /** Longest first: a value that contains another is replaced as a whole. */
-  #list(): readonly Form[] {
-    this.#ordered ??= [...this.#forms]
-      .map(([form, mark]) => ({ form, mark, bytes: Buffer.from(form) }))
-      .sort((a, b) => b.form.length - a.form.length);
-    return this.#ordered;
-  }
-
-  /** Looks every four bytes up in an index of how forms begin. */
-  #scan(buffer: Buffer): boolean {
-    this.#index ??= indexOf(this.#list().map(({ bytes }) => bytes));
-    let window = 0;
-    for (let at = 0; at < buffer.length; at++) {
-      window = ((window << 8) | (buffer[at] ?? 0)) >>> 0;
-      if (at < 3) continue;
-      for (const form of this.#index.get(window) ?? []) {
-        if (buffer.subarray(at - 3, at - 3 + form.length).equals(form)) return true;
+  /** The search for all values; undefined if they have too many forms. */
+  *#prepared(): Work<FormSearch | undefined> {
+    if (this.#isOpaque) return undefined;
+    if (this.#search !== undefined) return this.#search;
+    const size = this.#searched.size;
+    const forms = new Map<string, { readonly bytes: Buffer; readonly mark: string }>();
+    for (const [id, known] of this.#searched) {
+      known.forms ??= yield* secretForms(Buffer.from(id, "latin1"));
+      for (const bytes of known.forms) {
+        if (isPartDone()) yield;
+        const form = bytes.toString("latin1");
+        if (!forms.has(form)) forms.set(form, { bytes, mark: known.mark });
+      }
+      if (forms.size > maxSearched.forms) {
+        this.#isOpaque = true;
+        return undefined;
       }
     }
-    return false;
+    const search = yield* FormSearch.of([...forms.values()]);
+    if (size === this.#searched.size) this.#search = search;
+    return search;
   }
 }
 
-/** Replaces a form everywhere but within the marks of other values: a value may be `REDACTED`. */
-function replaced(text: string, form: string, mark: string): string {
-  const marks = text.match(markPattern) ?? [];
-  if (!marks.some((one) => one.includes(form))) return text.replaceAll(form, mark);
-  const parts = text.split(markPattern).map((part) => part.replaceAll(form, mark));
-  return parts.map((part, index) => `${part}${marks[index] ?? ""}`).join("");
+function* cleanValue(value: JsonValue, search: FormSearch): Work<JsonValue> {
+  if (typeof value === "string") return yield* cleanText(value, search);
+  if (Array.isArray(value)) {
+    const items: JsonValue[] = [];
+    for (const item of value) {
+      if (isPartDone()) yield;
+      items.push(isPlain(item) ? item : yield* cleanValue(item, search));
+    }
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  return isJsonObject(value) ? yield* cleanMembers(value, search) : value;
 }
 
-function indexOf(forms: readonly Buffer[]): Map<number, Buffer[]> {
-  const index = new Map<number, Buffer[]>();
+/** Whether a value has no text. */
+const isPlain = (value: JsonValue): boolean =>
+  typeof value !== "string" && (typeof value !== "object" || value === null);
+
+function* cleanMembers(object: JsonObject, search: FormSearch): Work<JsonObject> {
+  const clean: JsonObject = {};
+  let isChanged = false;
+  for (const [key, member] of Object.entries(object)) {
+    if (isPartDone()) yield;
+    const name = yield* cleanText(key, search);
+    const inner = isPlain(member) ? member : yield* cleanValue(member, search);
+    isChanged ||= name !== key || inner !== member;
+    setOwn(clean, name, inner);
+  }
+  return isChanged ? clean : object;
+}
+
+/** Replaces values everywhere but within the marks of other values: a value may be `REDACTED`. */
+function* cleanText(text: string, search: FormSearch): Work<string> {
+  const bytes = Buffer.from(text);
+  if (!search.mayBeIn(bytes)) return text;
+  const matches = yield* search.find(bytes, marksIn(bytes));
+  return matches.length === 0 ? text : yield* withMarks(bytes, matches);
+}
+
+function marksIn(bytes: Buffer): readonly { readonly start: number; readonly end: number }[] {
+  if (!bytes.includes("**REDACTED")) return [];
+  const found = bytes.toString("latin1").matchAll(markPattern);
+  return Array.from(found, ({ index, 0: mark }) => ({ start: index, end: index + mark.length }));
+}
+
+/** The texts under which a secret value may occur elsewhere: plain, in JSON, in a URL, in base64, and line by line. */
+function* secretForms(value: Buffer): Work<readonly Buffer[]> {
+  const forms = new Set<string>();
+  for (const bytes of [value, ...trimmedForms(value)]) {
+    for (const form of base64Forms(bytes)) forms.add(form);
+    yield;
+  }
+  for (const text of secretTexts(value)) {
+    if (isPartDone() || text.length > longText) yield;
+    for (const form of [text, ...jsonForms(text), ...urlForms(text)]) forms.add(form);
+  }
+  const found: Buffer[] = [];
   for (const form of forms) {
-    const start = form.readUInt32BE(0);
-    const known = index.get(start);
-    if (known === undefined) index.set(start, [form]);
-    else known.push(form);
+    if (isPartDone()) yield;
+    const bytes = Buffer.from(form);
+    if (bytes.length >= leastBytes) found.push(bytes);
   }
-  return index;
+  return found;
 }
 
-/** The texts under which a secret value may occur elsewhere: plain, escaped, in a URL, in base64, and line by line. */
-function secretForms(value: Uint8Array): readonly string[] {
-  if (value.length < leastBytes) return [];
-  const forms = new Set<string>(base64Forms(value));
-  const text = textOf(value);
-  if (text !== undefined) for (const form of textForms(text)) forms.add(form);
-  return [...forms].filter(isLong);
-}
-
+const longText = 4096;
 const isLong = (text: string): boolean => Buffer.byteLength(text) >= leastBytes;
 
-function textForms(text: string): readonly string[] {
+function secretTexts(value: Buffer): readonly string[] {
+  const text = textOf(value);
+  if (text === undefined) return [];
   // A private key in a manifest is indented, so that only its lines are the same. Armor lines are not secret.
   const lines = text.includes("\n") ? text.split(/\r?\n/).map((line) => line.trim()) : [];
   const secret = lines.filter((line) => isLong(line) && !line.startsWith("-----"));
-  const whole = [text, text.trim()].filter(isLong);
-  return [...whole, ...secret].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), ...urlForms(one)]);
+  return [...[text, text.trim()].filter(isLong), ...secret];
+}
+
+/** The value without space around it, where it has some: a file often ends with a line break, which its readers leave out. */
+function trimmedForms(value: Buffer): readonly Buffer[] {
+  const text = textOf(value);
+  const trimmed = text?.trim();
+  return trimmed === undefined || trimmed === text || !isLong(trimmed) ? [] : [Buffer.from(trimmed)];
+}
+
+/** As JavaScript, Go and Python write a text in JSON. */
+function jsonForms(text: string): readonly string[] {
+  const json = JSON.stringify(text).slice(1, -1);
+  return [
+    json,
+    json.replaceAll(/[<>&\u2028\u2029]/g, unicodeEscape),
+    json.replaceAll(/[\u007f-\uffff]/g, unicodeEscape),
+  ];
+}
+
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 function urlForms(text: string): readonly string[] {

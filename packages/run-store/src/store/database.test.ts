@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { type Bounds, keepWithin, openDatabase, rowBytes } from "./database.ts";
 
 const bounds: Bounds = { maxBytes: 1_000_000, maxAgeMs: 1000, maxRunsPerXr: 3 };
@@ -41,7 +42,7 @@ function kept(
   { more = {}, bytes = 0 }: { readonly more?: Partial<Bounds>; readonly bytes?: number } = {},
 ): { readonly ids: string[]; readonly freed: number } {
   const database = storeOf(...rows);
-  const freed = keepWithin(database, { ...bounds, ...more }, { xr: "x", now: 10_000, bytes });
+  const freed = finish(keepWithin(database, { ...bounds, ...more }, { xr: "x", now: 10_000, bytes }));
   return { ids: idsOf(database), freed };
 }
 
@@ -108,9 +109,28 @@ test("objects go with the last run that has them, and packs with their last obje
       .all()
       .map(({ ref, refs }) => [ref, refs]);
   const within = (maxRunsPerXr: number): number =>
-    keepWithin(database, { ...bounds, maxRunsPerXr }, { xr: "x", now: 10_000, bytes: 0 });
+    finish(keepWithin(database, { ...bounds, maxRunsPerXr }, { xr: "x", now: 10_000, bytes: 0 }));
   assert.equal(within(4), runBytes + 32 + rowBytes, "the run with its two references, and one object");
   assert.deepEqual(partsOf(), [[b, 1]]);
   assert.equal(within(3), runBytes + 16 + 100 + 2 * rowBytes, "the last object takes the pack with it");
   assert.deepEqual([partsOf(), database.prepare("SELECT count(*) AS n FROM pack").get()?.["n"]], [[], 0]);
+});
+
+test("a store whose runs are all worth keeping is searched in parts", () => {
+  const rows = Array.from({ length: 640 }, (_, index) => ({ id: `${index}`.padStart(3, "0"), xr: `x${index}` }));
+  const database = storeOf(...rows);
+  const work = keepWithin(database, { ...bounds, maxBytes: 1000 }, { xr: "x", now: 10_000, bytes: 1001 });
+  let parts = 0;
+  while (!work.next().done) parts++;
+  assert.ok(parts >= 10, `${parts} parts`);
+  assert.deepEqual(idsOf(database)[0], "001", "the oldest went all the same");
+});
+
+test("a run that is removed in parts is not read with some of its objects", () => {
+  const parts = Array.from({ length: 600 }, (_, index) => index.toString(16).padStart(32, "0")).join("");
+  const database = storeOf({ id: "1", parts }, { id: "2" }, { id: "3" }, { id: "4" });
+  const work = keepWithin(database, bounds, { xr: "x", now: 10_000, bytes: 0 });
+  assert.equal(work.next().done, false);
+  assert.deepEqual(idsOf(database), ["2", "3", "4"]);
+  finish(work);
 });

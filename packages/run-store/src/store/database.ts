@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
+import { isPartDone, type Work } from "@purlin/base";
 import { requireRegularFile } from "@purlin/kube-objects/files";
 
 /** Marks a SQLite file as a store of runs: "Prun". */
@@ -127,14 +128,14 @@ interface Added {
 }
 
 /** Removes runs that are too many, too old or too large. Returns the bytes that this freed. */
-export function keepWithin(database: DatabaseSync, bounds: Bounds, { xr, now, bytes }: Added): number {
+export function* keepWithin(database: DatabaseSync, bounds: Bounds, { xr, now, bytes }: Added): Work<number> {
   const rows = rowsOf(database, xr);
   const surplus = rows.length - bounds.maxRunsPerXr;
   const kept = keptOf(rows);
   const tooOld = rows.filter(({ id, last }) => last < now - bounds.maxAgeMs && !kept.has(id));
   const tooMany = surplus <= 0 ? [] : rows.filter(({ id }) => !kept.has(id)).slice(-surplus);
-  let freed = dropRuns(database, [...new Set([...tooOld, ...tooMany].map(({ id }) => id))]);
-  if (bytes - freed > bounds.maxBytes) freed += dropOldest(database, bytes - freed - bounds.maxBytes);
+  let freed = yield* dropRuns(database, [...new Set([...tooOld, ...tooMany].map(({ id }) => id))]);
+  if (bytes - freed > bounds.maxBytes) freed += yield* dropOldest(database, bytes - freed - bounds.maxBytes);
   return freed;
 }
 
@@ -159,11 +160,12 @@ function keptOf(rows: readonly Row[]): ReadonlySet<string> {
 }
 
 /** Oldest first; runs that are worth keeping go last. */
-function dropOldest(database: DatabaseSync, bytes: number): number {
+function* dropOldest(database: DatabaseSync, bytes: number): Work<number> {
   let freed = 0;
   for (const sparing of [true, false]) {
     let after = "";
     while (freed < bytes) {
+      yield;
       const rows = database
         .prepare("SELECT id, xr, revision, outcome, wrote, last FROM run WHERE id > ? ORDER BY id LIMIT ?")
         .all(after, batch)
@@ -173,7 +175,7 @@ function dropOldest(database: DatabaseSync, bytes: number): number {
       const spared = sparing ? sparedIn(database, rows) : new Set<string>();
       for (const { id } of rows) {
         if (freed >= bytes) break;
-        if (!spared.has(id)) freed += dropRuns(database, [id]);
+        if (!spared.has(id)) freed += yield* dropRuns(database, [id]);
       }
     }
   }
@@ -186,7 +188,7 @@ function sparedIn(database: DatabaseSync, rows: readonly Row[]): ReadonlySet<str
 }
 
 /** Removes runs, and the objects that no other run has. Returns the bytes that this freed. */
-function dropRuns(database: DatabaseSync, ids: readonly string[]): number {
+function* dropRuns(database: DatabaseSync, ids: readonly string[]): Work<number> {
   let freed = 0;
   for (const id of ids) {
     const row = database
@@ -196,8 +198,12 @@ function dropRuns(database: DatabaseSync, ids: readonly string[]): number {
       .get(id);
     if (row === undefined) continue;
     freed += Number(row["bytes"]) + rowBytes;
-    for (const ref of refsIn(row["parts"] as Uint8Array)) freed += releasePart(database, ref);
+    // Before its objects: on this connection, the run can be read between two parts.
     database.prepare("DELETE FROM run WHERE id = ?").run(id);
+    for (const ref of refsIn(row["parts"] as Uint8Array)) {
+      if (isPartDone()) yield;
+      freed += releasePart(database, ref);
+    }
   }
   return freed;
 }

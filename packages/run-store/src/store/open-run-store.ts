@@ -2,11 +2,12 @@
 
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
+import { type Clock, type Log, silentLog, systemClock, type Work } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
-import { boundRun, type CutPart } from "../record/cut-run.ts";
-import { prepareRun } from "../record/prepare-run.ts";
-import { type RunRecord, rawDigest } from "../record/stored-run.ts";
+import { bytesUpTo } from "../record/bound-run.ts";
+import type { CutPart } from "../record/cut-run.ts";
+import { type PreparedRun, prepareRun } from "../record/prepare-run.ts";
+import { type RunRecord, type RunSubject, rawDigest } from "../record/stored-run.ts";
 import { createRedactor } from "../redact/redact-messages.ts";
 import { keyedMark, type Mark, readMarkKey, SensitiveKinds } from "../redact/sensitive-fields.ts";
 import { type Bounds, defaultBounds, openDatabase, openForReading } from "./database.ts";
@@ -36,9 +37,9 @@ export interface RunStore extends Disposable {
   readonly reader: RunReader;
   /** The kinds with sensitive fields, to be kept up to date by the caller. */
   readonly sensitive: SensitiveKinds;
-  /** Takes a run over, by reference. Never throws; a run that cannot be taken is counted as dropped. */
-  record(run: RunRecord): void;
-  /** Stores all runs that were taken over. */
+  /** Takes a run over, by reference, and returns whether it did. Never throws; a run that cannot be taken is counted as dropped. */
+  record(run: RunRecord): boolean;
+  /** Stores all runs that were taken over, at once. */
   flush(): void;
   readonly stats: RunStoreStats;
 }
@@ -54,6 +55,21 @@ interface RunStoreStats {
 }
 
 const maxQueued = 256;
+/** Runs that wait must not keep more bytes in memory, unless it is one. */
+const maxQueuedBytes: number = 64 * 2 ** 20;
+/** Runs with more bytes are stored without a look at whether they equal the one before. */
+const largeRunBytes: number = 4 * 2 ** 20;
+
+/** What is stored of a run; without a prepared run, it is counted as a repeat of the one before. */
+interface ReadyRun {
+  readonly raw: string;
+  readonly prepared?: PreparedRun;
+}
+
+interface QueuedRun {
+  readonly run: RunRecord;
+  readonly bytes: number;
+}
 /**
  * Runs are stored in slices of this length, with a pause after each. While the event loop is busy, the next slice waits until the
  * thread has used this many times the CPU time of the last one for other work: recording takes at most a twentieth, also where the
@@ -111,6 +127,13 @@ function threadCpuMs(): number {
   return (user + system) / 1000;
 }
 
+function subjectOf({ xr: { apiVersion, kind, metadata } }: RunRecord): RunSubject {
+  const { namespace, name = "" } = metadata;
+  return { apiVersion, kind, ...(namespace && { namespace }), name };
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 class Recorder implements RunStore {
   readonly directory: string;
   readonly sensitive = new SensitiveKinds();
@@ -121,7 +144,12 @@ class Recorder implements RunStore {
   readonly #known = new WeakMap<Struct, CutPart>();
   readonly #structs = new WeakMap<object, Struct>();
   #open: Open | undefined;
-  #queue: RunRecord[] = [];
+  #queue: QueuedRun[] = [];
+  #queuedBytes = 0;
+  /** What stores the first run of the queue, or removes old runs. */
+  #storing: Work<void> | undefined;
+  /** Whether a transaction is open, and whether a run is stored in it in part. */
+  #transaction: "none" | "open" | "writing" = "none";
   #cancel: (() => void) | undefined;
   #nextExpiry = 0;
   /** The last slice: its CPU time, and how much the thread had worked by then. */
@@ -150,15 +178,18 @@ class Recorder implements RunStore {
     return this.#open?.reader ?? { list: () => [], get: () => undefined };
   }
 
-  record(run: RunRecord): void {
-    if (this.#open === undefined) return;
-    if (this.#queue.length >= maxQueued) {
+  record(run: RunRecord): boolean {
+    if (this.#open === undefined) return false;
+    const bytes = bytesUpTo(maxQueuedBytes, run);
+    const isFull = this.#queue.length >= maxQueued || this.#queuedBytes + bytes > maxQueuedBytes;
+    if (isFull && this.#queue.length > 0) {
       this.#dropped++;
-      return;
+      return false;
     }
-    // What waits must not keep large messages in memory.
-    this.#queue.push(boundRun(run, this.#open.mark));
+    this.#queue.push({ run, bytes });
+    this.#queuedBytes += bytes;
     this.#schedule();
+    return true;
   }
 
   flush(): void {
@@ -180,7 +211,7 @@ class Recorder implements RunStore {
     const cpuMs = threadMs - before;
     this.#cpuMs += cpuMs;
     this.#last = { cpuMs, threadMs, loop: performance.eventLoopUtilization() };
-    if (this.#queue.length > 0) this.#schedule();
+    if (this.#queue.length > 0 || this.#storing !== undefined) this.#schedule();
   }
 
   #schedule(): void {
@@ -200,38 +231,77 @@ class Recorder implements RunStore {
 
   #store(until: number): void {
     const open = this.#open;
-    if (open === undefined || this.#queue.length === 0) return;
-    open.database.exec("BEGIN IMMEDIATE");
-    let taken = 0;
+    if (open === undefined) return;
     do {
-      const run = this.#queue[taken++];
-      if (run !== undefined) this.#write(run, open);
-    } while (taken < this.#queue.length && performance.now() < until);
-    const now = this.#clock.now();
-    if (now >= this.#nextExpiry) {
-      open.writer.expire(now);
-      this.#nextExpiry = now + expireEveryMs;
-    }
-    open.writer.finish();
-    open.database.exec("COMMIT");
-    this.#queue = this.#queue.slice(taken);
-    this.#recorded += taken;
+      this.#storing ??= this.#nextWork(open);
+      if (this.#storing === undefined) break;
+      if (this.#storing.next().done) this.#storing = undefined;
+    } while (performance.now() < until);
+    // A run that is stored in part is finished in a later slice, in the same transaction.
+    if (this.#transaction === "open") this.#commit(open);
   }
 
-  #write(run: RunRecord, { redactor, mark, writer }: Open): void {
-    const raw = rawDigest(run);
-    const { apiVersion, kind, metadata } = run.xr;
-    const { namespace, name = "" } = metadata;
-    const subject = { apiVersion, kind, ...(namespace && { namespace }), name };
-    if (raw !== "" && writer.repeat(subject, raw, run.endedMs)) return;
-    const prepared = prepareRun(run, {
-      redactor: redactor(),
-      mark,
-      known: this.#known,
-      structOf: (object) => this.#structOf(object),
-      maxRunBytes: this.#bounds.maxBytes / 4,
-    });
-    writer.write(prepared, raw);
+  #begin({ database }: Open): void {
+    if (this.#transaction === "none") database.exec("BEGIN IMMEDIATE");
+    this.#transaction = "writing";
+  }
+
+  #commit({ database, writer }: Open): void {
+    writer.finish();
+    database.exec("COMMIT");
+    this.#transaction = "none";
+  }
+
+  *#expire(open: Open): Work<void> {
+    this.#begin(open);
+    yield* open.writer.expire(this.#clock.now());
+    this.#transaction = "open";
+    this.#nextExpiry = this.#clock.now() + expireEveryMs;
+  }
+
+  /** What is to be done next: old runs are removed after the first ones are stored, and every ten minutes. */
+  #nextWork(open: Open): Work<void> | undefined {
+    const isDue = this.#recorded > 0 && this.#clock.now() >= this.#nextExpiry;
+    if (isDue && (this.#nextExpiry > 0 || this.#queue.length === 0)) return this.#expire(open);
+    return this.#queue.length === 0 ? undefined : this.#write(open);
+  }
+
+  /** Stores the first run of the queue. */
+  *#write(open: Open): Work<void> {
+    const [first] = this.#queue;
+    if (first === undefined) return;
+    const { run, bytes } = first;
+    const ready = yield* this.#prepared(first, open);
+    if (ready === undefined) this.#dropped++;
+    else {
+      this.#begin(open);
+      if (ready.prepared === undefined) open.writer.repeat(subjectOf(run), run.endedMs);
+      else yield* open.writer.write(ready.prepared, ready.raw);
+      this.#transaction = "open";
+      this.#recorded++;
+    }
+    this.#queue.shift();
+    this.#queuedBytes -= bytes;
+  }
+
+  /** What is stored of a run; nothing of one with an object that cannot be read. */
+  *#prepared({ run, bytes }: QueuedRun, { writer, redactor, mark }: Open): Work<ReadyRun | undefined> {
+    try {
+      const raw = bytes > largeRunBytes ? "" : yield* rawDigest(run);
+      if (raw !== "" && writer.repeats(subjectOf(run), raw)) return { raw };
+      const prepared = yield* prepareRun(run, {
+        redactor: redactor(),
+        mark,
+        known: this.#known,
+        structOf: (object) => this.#structOf(object),
+        maxRunBytes: this.#bounds.maxBytes / 4,
+      });
+      return { raw, prepared };
+    } catch (error) {
+      const { kind, namespace, name } = subjectOf(run);
+      this.#log.info("cannot record a run", { kind, namespace, name, error: textOf(error) });
+      return undefined;
+    }
   }
 
   #structOf(object: object): Struct {
@@ -247,8 +317,9 @@ class Recorder implements RunStore {
     try {
       action();
     } catch (error) {
-      this.#problem = error instanceof Error ? error.message : String(error);
+      this.#problem = textOf(error);
       this.#queue = [];
+      this.#storing = undefined;
       const { directory, onWarning } = this.#options;
       const text = `runs are no longer recorded: ${join(directory, storeFile)}: ${this.#problem}: free disk space, or remove the file, and restart`;
       this.#log.error("cannot record runs", { file: join(directory, storeFile), error: this.#problem });

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Condition, create, encodeCanonical, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import {
+  Condition,
+  create,
+  encodeCanonical,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  Struct,
+} from "@purlin/function-protocol";
 import { callOf, runOf, sampleXr, stepOf } from "../../test/sample-runs.ts";
 import { inflateRun, omittedIn } from "../read/run-views.ts";
 import type { RunRecord } from "../record/stored-run.ts";
-import { openRunStore, type RunStore, type RunStoreOptions } from "./open-run-store.ts";
+import { openRunStore, type RunStore, type RunStoreOptions, readRunStore } from "./open-run-store.ts";
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), "purlin-runs-"));
@@ -224,4 +232,68 @@ test("of a response with texts of many megabytes, the first texts and their begi
   const kept = inflateRun(document).steps[0]?.calls[0]?.response?.conditions ?? [];
   assert.equal(kept.length, 100);
   assert.match(kept[0]?.message ?? "", /^x{4096}… \(10000 characters\)$/);
+});
+
+/** A clock whose work runs when a test says so. */
+function steppedClock() {
+  const waiting: (() => void)[] = [];
+  const schedule = (_afterMs: number, action: () => void): (() => void) => {
+    waiting.push(action);
+    return () => void waiting.splice(waiting.indexOf(action) >>> 0, 1);
+  };
+  return { now: clock.now, schedule, step: () => (waiting.shift() ?? assert.fail("nothing waits"))() };
+}
+
+test("a run with large messages is stored in many parts, whole or not at all", (t) => {
+  const stepped = steppedClock();
+  const directory = folder(t);
+  const store = open(t, { directory, clock: stepped });
+  const texts = (index: number): object => ({ text: `${index}`.repeat(100_000), list: Array(5_000).fill(index) });
+  const steps = Array.from({ length: 10 }, (_, index) =>
+    stepOf(index, callOf(Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`r${n}`, texts(10 * index + n)])))),
+  );
+  store.record(at(0, { steps }));
+  let slices = 0;
+  let before = 0;
+  while (store.stats.recorded === 0) {
+    using reader = readRunStore(directory);
+    before = Math.max(before, reader.list().length);
+    stepped.step();
+    slices++;
+  }
+  assert.equal(before, 0, "nothing of it is read before it is stored");
+  assert.ok(slices > 10, `${slices} slices`);
+  using reader = readRunStore(directory);
+  const document = reader.get(reader.list()[0]?.id ?? "");
+  assert.ok(document);
+  const read = inflateRun(document).steps[9]?.calls[0]?.response?.desired?.resources.get("r4")?.resource?.value;
+  assert.deepEqual(read, texts(94));
+});
+
+test("runs that wait have at most 64 MiB in memory, or are one", (t) => {
+  const store = open(t);
+  const large = { text: "x".repeat(40 * 2 ** 20) };
+  const run = another(0, { steps: [stepOf(0, callOf({ large }))] });
+  assert.deepEqual([store.record(run), store.record(run), store.record(run)], [true, false, false]);
+  assert.equal(store.stats.dropped, 2);
+  store.record(another(1));
+  store.flush();
+  assert.equal(store.stats.recorded, 2);
+  store.record(run);
+  assert.equal(store.stats.dropped, 2);
+});
+
+test("a run with an object that cannot be read is dropped, and later ones are recorded", (t) => {
+  const logged: string[] = [];
+  const note = (message: string): void => void logged.push(message);
+  const store = open(t, { log: { debug: note, info: note, error: note } });
+  const call = callOf({});
+  const output = Struct.fromBytes(Buffer.from([0x0a, 0xff]));
+  const response = { ...(call.response ?? create(RunFunctionResponse, {})), output };
+  store.record(at(0, { steps: [stepOf(0, { ...call, response })] }));
+  store.record(another(1));
+  store.flush();
+  assert.deepEqual(store.stats.problem, undefined);
+  assert.deepEqual([store.stats.recorded, store.stats.dropped], [1, 1]);
+  assert.deepEqual(logged, ["cannot record a run"]);
 });

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
 import type { PreparedRun } from "../record/prepare-run.ts";
 import type { StoredRun, StoredStep } from "../record/stored-run.ts";
@@ -71,7 +72,7 @@ const keptBytes = (database: DatabaseSync): number =>
 describe("the identifier of a run", () => {
   test("has 26 characters of an alphabet without doubtful letters, and begins with the time", () => {
     const { writer, reader } = opened();
-    writer.write(prepared(), "");
+    finish(writer.write(prepared(), ""));
     const [{ id } = { id: "" }] = reader.list();
     assert.match(id, /^[0-9A-HJKMNP-TV-Z]{26}$/);
     const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -81,7 +82,8 @@ describe("the identifier of a run", () => {
 
   test("sorts by time, and within a millisecond in the order of writing", () => {
     const { writer, reader } = opened();
-    for (const [index, at] of [0, 0, 0, 5, 5, 3, 9].entries()) writer.write(prepared({ at, name: `xr-${index}` }), "");
+    for (const [index, at] of [0, 0, 0, 5, 5, 3, 9].entries())
+      finish(writer.write(prepared({ at, name: `xr-${index}` }), ""));
     const names = reader.list().map(({ xr }) => xr.name);
     assert.deepEqual(names, ["xr-6", "xr-5", "xr-4", "xr-3", "xr-2", "xr-1", "xr-0"]);
     assert.equal(new Set(reader.list().map(({ id }) => id)).size, 7);
@@ -91,8 +93,8 @@ describe("the identifier of a run", () => {
 describe("a run that equals the newest one of its resource", () => {
   test("is counted, with the time at which it ended", () => {
     const { writer, reader } = opened();
-    writer.write(prepared(), "");
-    writer.write(prepared({ at: 60_000 }), "");
+    finish(writer.write(prepared(), ""));
+    finish(writer.write(prepared({ at: 60_000 }), ""));
     const runs = reader.list();
     assert.deepEqual(
       runs.map(({ repeats, last, began }) => [repeats, last, began]),
@@ -102,10 +104,10 @@ describe("a run that equals the newest one of its resource", () => {
 
   test("is a run of its own after another one, and for another resource", () => {
     const { writer, reader } = opened();
-    for (const digest of ["a", "b", "a"]) writer.write(prepared({ digest }), "");
-    writer.write(prepared({ digest: "a", namespace: "dev" }), "");
-    writer.write(prepared({ digest: "a", apiVersion: "other.org/v1" }), "");
-    writer.write(prepared({ digest: "a", name: "cart" }), "");
+    for (const digest of ["a", "b", "a"]) finish(writer.write(prepared({ digest }), ""));
+    finish(writer.write(prepared({ digest: "a", namespace: "dev" }), ""));
+    finish(writer.write(prepared({ digest: "a", apiVersion: "other.org/v1" }), ""));
+    finish(writer.write(prepared({ digest: "a", name: "cart" }), ""));
     assert.deepEqual(
       reader.list().map(({ repeats }) => repeats),
       [0, 0, 0, 0, 0, 0],
@@ -114,30 +116,31 @@ describe("a run that equals the newest one of its resource", () => {
 
   test("is the same resource in another version of its API", () => {
     const { writer, reader } = opened();
-    writer.write(prepared(), "");
-    writer.write(prepared({ apiVersion: "example.org/v2" }), "");
+    finish(writer.write(prepared(), ""));
+    finish(writer.write(prepared({ apiVersion: "example.org/v2" }), ""));
     assert.equal(reader.list()[0]?.repeats, 1);
   });
 
   test("is known before it is prepared, by what was given with the last one", () => {
     const { writer, reader } = opened();
     const { xr } = prepared().run;
-    assert.equal(writer.repeat(xr, "raw", start), false, "nothing is known yet");
-    writer.write(prepared(), "raw");
-    assert.equal(writer.repeat(xr, "other", start), false);
-    assert.equal(writer.repeat({ ...xr, namespace: "dev" }, "raw", start), false);
-    assert.equal(writer.repeat(xr, "raw", start + 5000), true);
+    assert.equal(writer.repeats(xr, "raw"), false, "nothing is known yet");
+    finish(writer.write(prepared(), "raw"));
+    assert.equal(writer.repeats(xr, "other"), false);
+    assert.equal(writer.repeats({ ...xr, namespace: "dev" }, "raw"), false);
+    assert.equal(writer.repeats(xr, "raw"), true);
+    writer.repeat(xr, start + 5000);
     assert.deepEqual([reader.list()[0]?.repeats, reader.list()[0]?.last], [1, "2026-01-02T03:04:10.000Z"]);
-    writer.write(prepared({ digest: "new" }), "second");
-    assert.deepEqual([writer.repeat(xr, "raw", start), writer.repeat(xr, "second", start)], [false, true]);
+    finish(writer.write(prepared({ digest: "new" }), "second"));
+    assert.deepEqual([writer.repeats(xr, "raw"), writer.repeats(xr, "second")], [false, true]);
   });
 
   test("is found by a writer that is opened later, too", () => {
     const { writer, database, reader } = opened();
-    writer.write(prepared(), "raw");
+    finish(writer.write(prepared(), "raw"));
     const later = opened({}, database).writer;
-    assert.equal(later.repeat(prepared().run.xr, "raw", start), false, "that was in memory only");
-    later.write(prepared(), "");
+    assert.equal(later.repeats(prepared().run.xr, "raw"), false, "that was in memory only");
+    finish(later.write(prepared(), ""));
     assert.equal(reader.list()[0]?.repeats, 1);
   });
 });
@@ -146,10 +149,10 @@ describe("an answer of a cache", () => {
   test("names the run of the call with the same tag and revision", () => {
     const { writer, reader } = opened();
     const step = (cached: boolean, revision = "fn-1") => ({ steps: [{ cached, revision }] });
-    writer.write(prepared({ ...step(false), digest: "1", tags: [[0, "t"]] }), "");
-    writer.write(prepared({ ...step(true), digest: "2", tags: [[0, "t"]] }), "");
-    writer.write(prepared({ ...step(true), digest: "3", tags: [[0, "other"]] }), "");
-    writer.write(prepared({ ...step(true, "fn-2"), digest: "4", tags: [[0, "t"]] }), "");
+    finish(writer.write(prepared({ ...step(false), digest: "1", tags: [[0, "t"]] }), ""));
+    finish(writer.write(prepared({ ...step(true), digest: "2", tags: [[0, "t"]] }), ""));
+    finish(writer.write(prepared({ ...step(true), digest: "3", tags: [[0, "other"]] }), ""));
+    finish(writer.write(prepared({ ...step(true, "fn-2"), digest: "4", tags: [[0, "t"]] }), ""));
     const [fourth, third, second, first] = reader.list().map(({ id }) => id);
     const originOf = (id = ""): string | undefined => reader.get(id)?.run.steps[0]?.origin;
     assert.equal(originOf(second), first);
@@ -169,15 +172,15 @@ describe("the objects of runs", () => {
   test("are stored once, however many runs have them, within a transaction and after it", () => {
     const { writer, database, reader } = opened();
     const [a, b] = [object("a"), object("b")];
-    writer.write(prepared({ digest: "1", parts: { [ref("a")]: a } }), "");
-    writer.write(prepared({ digest: "2", parts: { [ref("a")]: a, [ref("b")]: b } }), "");
+    finish(writer.write(prepared({ digest: "1", parts: { [ref("a")]: a } }), ""));
+    finish(writer.write(prepared({ digest: "2", parts: { [ref("a")]: a, [ref("b")]: b } }), ""));
     assert.deepEqual(refs(database), [], "they wait for the others of the transaction");
     writer.finish();
     assert.deepEqual(refs(database), [
       ["a", 2],
       ["b", 1],
     ]);
-    writer.write(prepared({ digest: "3", parts: { [ref("a")]: a } }), "");
+    finish(writer.write(prepared({ digest: "3", parts: { [ref("a")]: a } }), ""));
     writer.finish();
     assert.deepEqual(refs(database)[0], ["a", 3]);
     const parts = reader.get(reader.list()[1]?.id ?? "")?.parts ?? {};
@@ -188,7 +191,7 @@ describe("the objects of runs", () => {
     const { writer, database, reader } = opened({ maxRunsPerXr: 2 });
     for (const [index, letter] of ["a", "b", "c", "d"].entries()) {
       const parts = { [ref(letter)]: object(letter) };
-      writer.write(prepared({ at: index, digest: letter, parts, more: { compositionRevision: "" } }), "");
+      finish(writer.write(prepared({ at: index, digest: letter, parts, more: { compositionRevision: "" } }), ""));
     }
     writer.finish();
     assert.equal(reader.list().length, 2);
@@ -202,13 +205,13 @@ describe("the objects of runs", () => {
 test("the size that is kept is that of the rows, also for texts that are not ASCII, and returns to what it was", () => {
   const { writer, database } = opened({ maxRunsPerXr: 1 });
   const big = { error: "ü".repeat(5000), compositionRevision: "" };
-  writer.write(prepared({ digest: "1", more: { compositionRevision: "" } }), "");
+  finish(writer.write(prepared({ digest: "1", more: { compositionRevision: "" } }), ""));
   writer.finish();
   const before = keptBytes(database);
-  writer.write(prepared({ at: 1, digest: "2", more: big }), "");
+  finish(writer.write(prepared({ at: 1, digest: "2", more: big }), ""));
   writer.finish();
   assert.ok(keptBytes(database) > before + 10_000, "a summary has the text, too");
-  writer.write(prepared({ at: 2, digest: "3", more: { compositionRevision: "" } }), "");
+  finish(writer.write(prepared({ at: 2, digest: "3", more: { compositionRevision: "" } }), ""));
   writer.finish();
   assert.equal(keptBytes(database), before);
 });

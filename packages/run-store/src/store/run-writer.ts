@@ -3,7 +3,8 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { deflateRawSync } from "node:zlib";
+import { constants, deflateRawSync } from "node:zlib";
+import { isPartDone, type Work } from "@purlin/base";
 import type { PreparedRun } from "../record/prepare-run.ts";
 import type { RunSubject, StoredRun } from "../record/stored-run.ts";
 import { type Bounds, keepWithin, rowBytes } from "./database.ts";
@@ -63,16 +64,19 @@ export class RunWriter {
     this.#bytes = Number(database.prepare("SELECT value FROM meta WHERE name = 'bytes'").get()?.["value"] ?? 0);
   }
 
-  /** Counts a run as a repeat, if it is known to equal the newest one of its resource. */
-  repeat(xr: RunSubject, raw: string, endedMs: number): boolean {
-    const newest = this.#newest.get(xrText(xr));
-    if (newest === undefined || newest.raw !== raw) return false;
-    this.#statements.repeat.run(endedMs, newest.id);
-    return true;
+  /** Whether a run is known to equal the newest one of its resource. */
+  repeats(xr: RunSubject, raw: string): boolean {
+    return this.#newest.get(xrText(xr))?.raw === raw;
   }
 
-  /** Stores a run, or counts it as a repeat of the newest one. */
-  write(prepared: PreparedRun, raw: string): void {
+  /** Counts a run as a repeat of the newest one of its resource. */
+  repeat(xr: RunSubject, endedMs: number): void {
+    const newest = this.#newest.get(xrText(xr));
+    if (newest !== undefined) this.#statements.repeat.run(endedMs, newest.id);
+  }
+
+  /** Stores a run, or counts it as a repeat of the newest one; in parts, all in one transaction. */
+  *write(prepared: PreparedRun, raw: string): Work<void> {
     const { run, digest } = prepared;
     const xr = xrText(run.xr);
     const began = Date.parse(run.began);
@@ -84,11 +88,11 @@ export class RunWriter {
       return;
     }
     const id = this.#idAt(began);
-    this.#insert({ ...run, id, steps: this.#withOrigins(prepared, id) }, prepared, { xr, ended });
+    yield* this.#insert({ ...run, id, steps: this.#withOrigins(prepared, id) }, prepared, { xr, ended });
     let count = (newest?.count ?? 0) + 1;
     if (count > this.#bounds.maxRunsPerXr || this.#bytes > this.#bounds.maxBytes) {
       this.#savePack();
-      this.#bytes -= keepWithin(this.#database, this.#bounds, { xr, now: ended, bytes: this.#bytes });
+      this.#bytes -= yield* keepWithin(this.#database, this.#bounds, { xr, now: ended, bytes: this.#bytes });
       // Runs of other resources may have been removed, too.
       this.#newest.clear();
       count = this.#newestOf(xr)?.count ?? 0;
@@ -103,12 +107,13 @@ export class RunWriter {
   }
 
   /** Removes all runs of a composite resource that are older than the age bound. */
-  expire(now: number): void {
+  *expire(now: number): Work<void> {
     this.#savePack();
     const oldest = now - this.#bounds.maxAgeMs;
     const xrs = this.#database.prepare("SELECT DISTINCT xr FROM run WHERE last < ? LIMIT 100").all(oldest);
     for (const { xr } of xrs) {
-      this.#bytes -= keepWithin(this.#database, this.#bounds, { xr: String(xr), now, bytes: 0 });
+      this.#bytes -= yield* keepWithin(this.#database, this.#bounds, { xr: String(xr), now, bytes: 0 });
+      yield;
       this.#newest.delete(String(xr));
     }
   }
@@ -138,13 +143,13 @@ export class RunWriter {
     });
   }
 
-  #insert(
+  *#insert(
     run: StoredRun,
     { parts, digest }: PreparedRun,
     { xr, ended }: { readonly xr: string; readonly ended: number },
-  ): void {
-    this.#addParts(parts);
-    const body = bodyOf(JSON.stringify(run));
+  ): Work<void> {
+    yield* this.#addParts(parts);
+    const body = yield* bodyOf(JSON.stringify(run));
     const summary = JSON.stringify(summaryOf(run));
     const refs = Buffer.from(run.parts.join(""), "hex");
     const { id, compositionRevision, outcome, writes } = run;
@@ -154,16 +159,19 @@ export class RunWriter {
   }
 
   /** Counts the objects of a run. New ones wait for the others of the transaction. */
-  #addParts(parts: PreparedRun["parts"]): void {
+  *#addParts(parts: PreparedRun["parts"]): Work<void> {
     for (const [ref, { bytes }] of parts) {
+      if (isPartDone()) yield;
       const waiting = this.#waiting.get(ref);
       if (waiting !== undefined) waiting.refs++;
       else if (Number(this.#statements.refer.run(ref).changes) === 0) {
         this.#waiting.set(ref, { bytes, refs: 1 });
         this.#waitingBytes += bytes.length;
       }
+      if (this.#waitingBytes <= mostWaitingBytes) continue;
+      this.#savePack();
+      yield;
     }
-    if (this.#waitingBytes > mostWaitingBytes) this.#savePack();
   }
 
   /** New objects are compressed together: they are alike, and one call costs less than many. */
@@ -185,9 +193,21 @@ export class RunWriter {
 /** Small bodies are kept as text: to compress one costs more than anything else that is done for its run. */
 const smallBody = 8192;
 
-function bodyOf(text: string): string | Uint8Array {
-  return text.length <= smallBody ? text : deflateRawSync(text, packing);
+function* bodyOf(text: string): Work<string | Uint8Array> {
+  if (text.length <= smallBody) return text;
+  const bytes = Buffer.from(text);
+  const packed: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += packedAtOnce) {
+    if (at > 0) yield;
+    const isLast = at + packedAtOnce >= bytes.length;
+    const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
+    packed.push(deflateRawSync(bytes.subarray(at, at + packedAtOnce), { ...packing, finishFlush }));
+  }
+  return packed.length === 1 ? (packed[0] as Uint8Array) : Buffer.concat(packed);
 }
+
+/** Bytes that are compressed at once. Streams that end in a flush, one after the other, are one stream. */
+const packedAtOnce = 256 * 1024;
 
 function remember<T>(
   map: Map<string, T>,
