@@ -272,7 +272,7 @@ async function make(scene: Scene): Promise<void> {
 /** The recorder as the control plane serves it. */
 function clientOf(store: RunStore): KubeClient {
   const raw = async ({ path, query }: { readonly path: string; readonly query?: Record<string, string> }) => {
-    const document = runsDocument(store, path, new URLSearchParams(query));
+    const document = await runsDocument(store, path, new URLSearchParams(query));
     if (document === undefined) throw notFound({ group: "", resource: "runs" }, path);
     return document;
   };

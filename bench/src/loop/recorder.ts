@@ -98,6 +98,10 @@ class Gate implements RunStore {
     return this.isOpen && this.#runs.record(run);
   }
 
+  flushInTurns(): Promise<void> {
+    return this.#runs.flushInTurns();
+  }
+
   flush(): void {
     this.#runs.flush();
   }

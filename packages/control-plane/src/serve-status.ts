@@ -2,8 +2,9 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { inTurns } from "@purlin/base";
 import { notFound, type StatusError, serviceUnavailable } from "@purlin/kube-objects/errors";
-import { printJson } from "@purlin/kube-objects/json";
+import { printingJson } from "@purlin/kube-objects/json";
 import { type RunStore, recorderWaits, runsDocument } from "@purlin/run-store";
 import type { Registry } from "prom-client";
 import type { ControlPlane } from "./control-plane.ts";
@@ -18,7 +19,7 @@ interface TextAnswer {
 /** The routes by path, or what answers all of them. */
 type TextRoutes =
   | Readonly<Record<string, () => TextAnswer | Promise<TextAnswer>>>
-  | ((path: string, query: URLSearchParams) => TextAnswer);
+  | ((path: string, query: URLSearchParams) => Promise<TextAnswer>);
 
 /** A small server that answers GET requests with text. */
 interface TextServer {
@@ -140,11 +141,13 @@ const contentType = "application/json";
  * expect them. A replica that does not lead has no runs of this control plane, or old ones: it does not answer with them.
  */
 export function serveRuns(address: string, plane: Pick<ControlPlane, "state">, runs: RunStore): Promise<TextServer> {
-  return serveText(address, (path, query) => {
+  return serveText(address, async (path, query) => {
     if (plane.state !== "running") return failure(serviceUnavailable(recorderWaits));
-    const document = runsDocument(runs, path, query);
+    const document = await runsDocument(runs, path, query);
     if (document === undefined) return failure(notFound({ group: "", resource: "runs" }, path.split("/").at(-1) ?? ""));
-    return { text: printJson(document), contentType };
+    let text = "";
+    await inTurns(printingJson(document, {}, (part) => (text += part)));
+    return { text, contentType };
   });
 }
 

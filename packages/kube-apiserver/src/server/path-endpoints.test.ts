@@ -9,7 +9,10 @@ import { documentEndpoint, rootPaths, serverChecks } from "./path-endpoints.ts";
 let server: TestServer;
 before(async () => {
   server = await startTestServer({
-    documents: (path, query) => (path === "/x" ? { q: query.get("q") } : undefined),
+    documents: (path, query) => {
+      if (path === "/later") return Promise.resolve(query.has("none") ? undefined : { q: query.get("q") });
+      return path === "/x" ? { q: query.get("q") } : undefined;
+    },
   });
 });
 after(() => server[Symbol.asyncDispose]());
@@ -130,6 +133,12 @@ test("documents of other parts of the process are served for GET only", async ()
   assert.equal(textOf(response), '{"q":"1"}\n');
   assert.deepEqual(answerValue(response), { q: "1" });
   assert.equal((await server.send("/x", { method: "POST" })).code, 405);
+});
+
+test("documents that are made in parts are served as others, and may be none", async () => {
+  assert.equal(textOf(await server.send("/later?q=1")), '{"q":"1"}\n');
+  assert.equal((await server.send("/later?none")).code, 404);
+  assert.equal((await server.send("/later", { method: "POST" })).code, 405);
 });
 
 test("a snapshot is made by POST, one at a time", async () => {

@@ -9,7 +9,13 @@ import { metricsEndpoint } from "../metrics/server-metrics.ts";
 import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
 import { PublishedDocuments } from "../openapi/published-documents.ts";
 import type { Catalog } from "../registry/registry.ts";
-import { type ApiRequest, type ApiResponse, type CompleteResponse, textPayload } from "../request/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type CompleteResponse,
+  documentPayload,
+  textPayload,
+} from "../request/api-request.ts";
 import { methodNotAllowed } from "../request/negotiate.ts";
 import { snapshotFile, snapshotPath } from "../store/snapshot.ts";
 import type { Store } from "../store/store.ts";
@@ -61,8 +67,11 @@ interface PathEndpointsOptions {
   readonly snapshot: () => Promise<void>;
 }
 
-/** Finds a document by path and query. */
-export type DocumentSource = (path: string, query: URLSearchParams) => JsonValue | undefined;
+/** Finds a document by path and query. There may be none at a path that it knows. */
+export type DocumentSource = (
+  path: string,
+  query: URLSearchParams,
+) => JsonValue | Promise<JsonValue | undefined> | undefined;
 
 /** All endpoints outside the resources. */
 export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
@@ -129,12 +138,15 @@ export function documentEndpoint(
 /** Read-only documents, as compact JSON. */
 function documentsEndpoint(find: DocumentSource): PathEndpoint {
   return ({ method, path, query }) => {
-    const document = find(path, query);
-    if (document === undefined) return undefined;
-    if (method !== "GET") throw methodNotAllowed();
-    const payload = textPayload(`${printJson(document)}\n`, "application/json");
-    return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
+    const found = find(path, query);
+    return found instanceof Promise ? found.then((document) => respond(method, document)) : respond(method, found);
   };
+}
+
+function respond(method: string, document: JsonValue | undefined): CompleteResponse | undefined {
+  if (document === undefined) return undefined;
+  if (method !== "GET") throw methodNotAllowed();
+  return { kind: "complete", code: 200, payload: documentPayload(document, { mediaType: "application/json" }) };
 }
 
 /** The deprecated path of watches with nothing to watch, which the reference answers as a failure of its own. */

@@ -2,7 +2,7 @@
 
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Clock, type Log, silentLog, systemClock, type Work } from "@purlin/base";
+import { type Clock, type Log, silentLog, systemClock, Turns, type Work } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
 import { bytesUpTo } from "../record/bound-run.ts";
 import type { CutPart } from "../record/cut-run.ts";
@@ -41,6 +41,8 @@ export interface RunStore extends Disposable {
   record(run: RunRecord): boolean;
   /** Stores all runs that were taken over, at once. */
   flush(): void;
+  /** Stores the runs that were taken over until now, in parts that let other work run. */
+  flushInTurns(): Promise<void>;
   readonly stats: RunStoreStats;
 }
 
@@ -154,6 +156,8 @@ class Recorder implements RunStore {
   #nextExpiry = 0;
   /** The last slice: its CPU time, and how much the thread had worked by then. */
   #last = { cpuMs: 0, threadMs: 0, loop: performance.eventLoopUtilization() };
+  /** Runs that have left the queue. */
+  #finished = 0;
   #recorded = 0;
   #dropped = 0;
   #cpuMs = 0;
@@ -175,7 +179,14 @@ class Recorder implements RunStore {
   }
 
   get reader(): RunReader {
-    return this.#open?.reader ?? { list: () => [], get: () => undefined };
+    return (
+      this.#open?.reader ?? {
+        list: () => [],
+        listInTurns: async () => [],
+        get: () => undefined,
+        getInTurns: async () => undefined,
+      }
+    );
   }
 
   record(run: RunRecord): boolean {
@@ -195,6 +206,16 @@ class Recorder implements RunStore {
   flush(): void {
     this.#cancel?.();
     this.#slice(Number.POSITIVE_INFINITY);
+  }
+
+  async flushInTurns(): Promise<void> {
+    const last = this.#finished + this.#queue.length;
+    const turns = new Turns();
+    while (this.#open !== undefined && this.#finished < last) {
+      this.#cancel?.();
+      this.#slice(sliceMs);
+      if (turns.isOver) await turns.next();
+    }
   }
 
   [Symbol.dispose](): void {
@@ -281,6 +302,7 @@ class Recorder implements RunStore {
       this.#recorded++;
     }
     this.#queue.shift();
+    this.#finished++;
     this.#queuedBytes -= bytes;
   }
 

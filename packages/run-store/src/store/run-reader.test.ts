@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { deflateRawSync } from "node:zlib";
 import type { RunSubject } from "../record/stored-run.ts";
 import { openDatabase, openForReading } from "./database.ts";
@@ -54,6 +55,41 @@ describe("a list of runs", () => {
     assert.equal(ids(reader), "02,01");
     const [, first] = reader.list();
     assert.deepEqual([first?.repeats, first?.last], [3, "2026-09-21T14:13:20.000Z"]);
+  });
+
+  test("is made in turns, where that is asked for", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => ({ id: `${index}`.padStart(5, "0") }));
+    const reader = readerOf(...rows, { id: "2", xr: { name: "wanted" } });
+    let listed: readonly { readonly id: string }[] | undefined;
+    const listing = reader.listInTurns({ name: "wanted" }).then((found) => {
+      listed = found;
+    });
+    let turns = 0;
+    for (; listed === undefined; turns++) await setImmediate();
+    await listing;
+    assert.ok(turns > 1, `${turns} turns`);
+    assert.deepEqual(listed, reader.list({ name: "wanted" }));
+    assert.equal(listed.length, 1);
+    const broken = readerOf({ id: "01", steps: [7 as never] });
+    await assert.rejects(broken.listInTurns(), /^Error: the list of runs is damaged: the summary of "01"/);
+  });
+
+  test("one run is read in turns; it is not found when it is removed meanwhile", async () => {
+    const reader = readerOf();
+    const { database } = reader;
+    const refs = Array.from({ length: 50_000 }, (_, index) => index.toString(16).padStart(32, "0"));
+    insert(database, { id: "01", parts: refs });
+    database.prepare("INSERT INTO pack (id, live, data) VALUES (1, 50000, ?)").run(deflateRawSync("object"));
+    for (const ref of refs) database.prepare("INSERT INTO part VALUES (?, 1, 0, 6, 1)").run(ref);
+    const found = await reader.getInTurns("01");
+    assert.deepEqual(found, reader.get("01"));
+    assert.equal(Object.keys(found?.parts ?? {}).length, 50_000);
+    assert.equal(await reader.getInTurns("02"), undefined);
+    await setImmediate();
+    // Its row and the first of its parts are read at once.
+    const removed = reader.getInTurns("01");
+    database.exec("DELETE FROM run; DELETE FROM part");
+    assert.equal(await removed, undefined);
   });
 
   test("is filtered by resource: kinds in any case, groups without their version", () => {
@@ -150,19 +186,22 @@ describe("the documents that are served", () => {
     const asked: RunFilter[] = [];
     const reader = readerOf(...rows);
     let flushed = 0;
-    const list = (filter: RunFilter = {}) => {
+    const listInTurns = (filter: RunFilter = {}) => {
       asked.push(filter);
-      return reader.list(filter);
+      return reader.listInTurns(filter);
     };
     const stats = { recorded: 1, dropped: 2, cpuMs: 0, problem: undefined as string | undefined };
-    const store = { reader: { ...reader, list }, flush: () => void flushed++, stats };
+    const flushInTurns = async (): Promise<void> => void flushed++;
+    const store = { reader: { ...reader, listInTurns }, flushInTurns, stats };
     return { store, asked, flushes: () => flushed };
   };
   const query = (text = ""): URLSearchParams => new URLSearchParams(text);
 
-  test("are a list below the path, with what was dropped and why nothing is recorded", () => {
+  test("are a list below the path, with what was dropped and why nothing is recorded", async () => {
     const { store, flushes } = storeOf({ id: "01" });
-    const list = runsDocument(store, runsPath, query()) as { readonly items: readonly { readonly id: string }[] };
+    const list = (await runsDocument(store, runsPath, query())) as unknown as {
+      readonly items: readonly { readonly id: string }[];
+    };
     assert.deepEqual(
       list.items.map(({ id }) => id),
       ["01"],
@@ -170,20 +209,21 @@ describe("the documents that are served", () => {
     assert.deepEqual({ ...list, items: [] }, { items: [], dropped: 2, problem: null });
     assert.equal(flushes(), 1, "what waits is stored first");
     store.stats.problem = "disk full";
-    assert.deepEqual(runsDocument(store, runsPath, query("name=none")), {
+    assert.deepEqual(await runsDocument(store, runsPath, query("name=none")), {
       items: [],
       dropped: 2,
       problem: "disk full",
     });
   });
 
-  test("are one run by its identifier, and nothing for other paths and runs", () => {
+  test("are one run by its identifier, and nothing for other paths and runs", async () => {
     const { store, flushes } = storeOf({ id: "01" }, { id: "02" });
-    assert.deepEqual((runsDocument(store, `${runsPath}/02`, query()) as { run: object } | undefined)?.run, {
+    const second = await runsDocument(store, `${runsPath}/02`, query());
+    assert.deepEqual((second as { run: object } | undefined)?.run, {
       id: "02",
       parts: [],
     });
-    assert.equal(runsDocument(store, `${runsPath}/03`, query()), undefined);
+    assert.equal(await runsDocument(store, `${runsPath}/03`, query()), undefined);
     const before = flushes();
     for (const path of ["/", "/purlin/v1", `${runsPath}x`, `${runsPath}x/01`, `/x${runsPath}`]) {
       assert.equal(runsDocument(store, path, query()), undefined, path);
@@ -191,7 +231,7 @@ describe("the documents that are served", () => {
     assert.equal(flushes(), before, "other paths do not store anything");
   });
 
-  test("the query of a filter is read as that filter", () => {
+  test("the query of a filter is read as that filter", async () => {
     const { store, asked } = storeOf();
     const filters: readonly RunFilter[] = [
       {},
@@ -200,7 +240,7 @@ describe("the documents that are served", () => {
       { failed: false, limit: 0, sinceMs: 0 },
     ];
     for (const filter of filters) {
-      runsDocument(store, runsPath, new URLSearchParams(queryOf(filter)));
+      await runsDocument(store, runsPath, new URLSearchParams(queryOf(filter)));
       const read = Object.entries(asked.at(-1) ?? {}).filter(([, value]) => value !== undefined);
       assert.deepEqual(Object.fromEntries(read), { failed: false, ...filter });
     }
@@ -213,9 +253,9 @@ describe("the documents that are served", () => {
     });
   });
 
-  test("numbers of a query that are not numbers are left out", () => {
+  test("numbers of a query that are not numbers are left out", async () => {
     const { store, asked } = storeOf();
-    runsDocument(store, runsPath, query("limit=many&since=yesterday&failed=yes&other=1"));
+    await runsDocument(store, runsPath, query("limit=many&since=yesterday&failed=yes&other=1"));
     assert.deepEqual(asked, [
       {
         ...{ kind: undefined, group: undefined, namespace: undefined, name: undefined, step: undefined },

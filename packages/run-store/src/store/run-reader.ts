@@ -2,6 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { inflateRawSync } from "node:zlib";
+import { finish, inTurns, isPartDone, type Work } from "@purlin/base";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { isRunSummary, type RunSummary, type StoredRun } from "../record/stored-run.ts";
 import type { RunStore } from "./open-run-store.ts";
@@ -38,35 +39,49 @@ const pageRows = 500;
 export interface RunReader {
   /** Newest first. */
   list(filter?: RunFilter): readonly RunSummary[];
+  /** The same in parts that let other work run: few of many runs may be wanted. */
+  listInTurns(filter?: RunFilter): Promise<readonly RunSummary[]>;
   /** The run of an identifier, or of a unique beginning of one. */
   get(id: string): RunDocument | undefined;
+  /** The same in parts. A run that is removed meanwhile is not found. */
+  getInTurns(id: string): Promise<RunDocument | undefined>;
 }
 
 /** Reads the runs of a database. */
 export function createRunReader(database: DatabaseSync): RunReader {
-  const document = (row: Record<string, unknown>): RunDocument => {
-    const run = JSON.parse(bodyText(row["body"])) as StoredRun;
-    if (!Array.isArray(run?.parts)) throw new Error("it has no list of parts");
-    return { run, repeats: Number(row["repeats"]), last: isoTime(row["last"]), parts: partsOf(database, run.parts) };
-  };
+  const find = (id: string): Work<RunDocument | undefined> => readable(`run ${JSON.stringify(id)}`, finding(id));
   return {
-    list: (filter = {}) => readable("the list of runs", () => listRuns(database, filter)),
-    get: (id) => readable(`run ${JSON.stringify(id)}`, () => find(id)),
+    list: (filter = {}) => finish(readable("the list of runs", listRuns(database, filter))),
+    async listInTurns(filter = {}) {
+      return await inTurns(readable("the list of runs", listRuns(database, filter)));
+    },
+    get: (id) => finish(find(id)),
+    async getInTurns(id) {
+      return await inTurns(find(id));
+    },
   };
 
-  function find(id: string): RunDocument | undefined {
+  function* finding(id: string): Work<RunDocument | undefined> {
     const rows = database.prepare("SELECT * FROM run WHERE id >= ? AND id < ? LIMIT 2").all(id, `${id}~`);
     const exact = rows.find((row) => row["id"] === id);
     const [first, another] = rows;
     const row = exact ?? (another === undefined ? first : undefined);
-    return row === undefined ? undefined : document(row);
+    if (row === undefined) return undefined;
+    const text = bodyText(row["body"]);
+    yield;
+    const run = JSON.parse(text) as StoredRun;
+    if (!Array.isArray(run?.parts)) throw new Error("it has no list of parts");
+    const parts = yield* partsOf(database, run.parts);
+    // A run is removed before its parts: where it still is, they were all there.
+    const newest = database.prepare("SELECT repeats, last FROM run WHERE id = ?").get(String(row["id"]));
+    return newest && { run, repeats: Number(newest["repeats"]), last: isoTime(newest["last"]), parts };
   }
 }
 
 /** Reads something of a file that may come from elsewhere: whatever is wrong with it is one kind of error. */
-function readable<T>(what: string, read: () => T): T {
+function* readable<T>(what: string, reading: Work<T>): Work<T> {
   try {
-    return read();
+    return yield* reading;
   } catch (error) {
     throw new Error(`${what} is damaged: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
@@ -77,7 +92,7 @@ function bodyText(body: unknown): string {
   return typeof body === "string" ? body : inflate(body).toString();
 }
 
-function listRuns(database: DatabaseSync, filter: RunFilter): readonly RunSummary[] {
+function* listRuns(database: DatabaseSync, filter: RunFilter): Work<readonly RunSummary[]> {
   const { after = "", limit = defaultLimit } = filter;
   const found: RunSummary[] = [];
   const page = database.prepare(
@@ -86,6 +101,7 @@ function listRuns(database: DatabaseSync, filter: RunFilter): readonly RunSummar
   for (let before = "~"; found.length < limit; ) {
     const rows = page.all(after, before, pageRows);
     for (const row of rows) {
+      if (isPartDone()) yield;
       const summary = JSON.parse(String(row["summary"])) as Omit<RunSummary, "repeats" | "last">;
       if (!isRunSummary(summary)) throw new Error(`the summary of ${JSON.stringify(row["id"])} is not one of a run`);
       const run = { ...summary, repeats: Number(row["repeats"]), last: isoTime(row["last"]) };
@@ -110,15 +126,17 @@ function isWanted(run: RunSummary, { kind, group, namespace, name, failed, step,
   );
 }
 
-function partsOf(database: DatabaseSync, refs: readonly string[]): Record<string, string> {
+function* partsOf(database: DatabaseSync, refs: readonly string[]): Work<Record<string, string>> {
   const packs = new Map<number, Buffer>();
   const find = database.prepare("SELECT pack, start, size FROM part WHERE ref = ?");
   const read = database.prepare("SELECT data FROM pack WHERE id = ?");
   const parts: Record<string, string> = {};
   for (const ref of refs) {
+    if (isPartDone()) yield;
     const part = find.get(ref);
     if (part === undefined) continue;
     const id = Number(part["pack"]);
+    if (!packs.has(id)) yield;
     const pack = packs.get(id) ?? inflate(read.get(id)?.["data"]);
     packs.set(id, pack);
     const start = Number(part["start"]);
@@ -144,19 +162,32 @@ export const runsPath = "/purlin/v1/runs";
 /** Why a replica that does not lead gives no runs: only the leader reconciles, so only its records are those of the control plane. */
 export const recorderWaits = "this replica does not lead: another one records runs";
 
-/** The list of runs, or one run with its objects, by path; undefined for any other path and for an unknown run. */
+/**
+ * The list of runs, or one run with its objects, by path, after what waits is stored; undefined for any other path, and a promise of it
+ * for an unknown run.
+ */
 export function runsDocument(
-  store: Pick<RunStore, "reader" | "flush" | "stats">,
+  store: Pick<RunStore, "reader" | "flushInTurns" | "stats">,
   path: string,
   query: URLSearchParams,
-): JsonValue | undefined {
+): Promise<JsonValue | undefined> | undefined {
   if (path !== runsPath && !path.startsWith(`${runsPath}/`)) return undefined;
-  store.flush();
-  if (path === runsPath) {
-    const { dropped, problem = null } = store.stats;
-    return { items: store.reader.list(filterOf(query)), dropped, problem } as unknown as JsonValue;
+  return readDocument(store, path, query);
+}
+
+async function readDocument(
+  store: Pick<RunStore, "reader" | "flushInTurns" | "stats">,
+  path: string,
+  query: URLSearchParams,
+): Promise<JsonValue | undefined> {
+  await store.flushInTurns();
+  if (path !== runsPath) {
+    const document = await store.reader.getInTurns(path.slice(runsPath.length + 1));
+    return document as unknown as JsonValue | undefined;
   }
-  return store.reader.get(path.slice(runsPath.length + 1)) as unknown as JsonValue | undefined;
+  const items = await store.reader.listInTurns(filterOf(query));
+  const { dropped, problem = null } = store.stats;
+  return { items, dropped, problem } as unknown as JsonValue;
 }
 
 const texts = ["kind", "group", "namespace", "name", "step", "after"] as const;

@@ -6,6 +6,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import {
   Condition,
   create,
@@ -296,4 +297,23 @@ test("a run with an object that cannot be read is dropped, and later ones are re
   assert.deepEqual(store.stats.problem, undefined);
   assert.deepEqual([store.stats.recorded, store.stats.dropped], [1, 1]);
   assert.deepEqual(logged, ["cannot record a run"]);
+});
+
+test("runs that wait are stored in parts before runs are read", async (t) => {
+  const store = open(t);
+  const texts = (index: number): object => ({ text: `${index}`.repeat(50_000), list: Array(20_000).fill(index) });
+  for (let n = 0; n < 8; n++)
+    store.record(another(n, { steps: [stepOf(0, callOf({ a: texts(n), b: texts(n + 10) }))] }));
+  let isDone = false;
+  const flushed = store.flushInTurns().then(() => {
+    isDone = true;
+  });
+  let turns = 0;
+  for (; !isDone; turns++) {
+    store.record(another(100 + turns));
+    await setImmediate();
+  }
+  await flushed;
+  assert.ok(turns > 1, `${turns} turns`);
+  assert.ok(store.stats.recorded >= 8, `${store.stats.recorded} runs`);
 });
