@@ -8,6 +8,7 @@ import {
   createFunctionProcesses,
   type FunctionProcesses,
   type FunctionProcessesOptions,
+  type SandboxSupport,
 } from "@purlin/function-process";
 import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
@@ -165,20 +166,22 @@ interface ProcessScene extends AsyncDisposable {
   readonly api: EmbeddedApi;
   readonly parts: ControlPlaneDeps;
   readonly processes: FunctionProcesses;
-  /** Builds and pushes a version of the function. */
-  publish(version: string): Promise<string>;
+  /** Builds and pushes a version of the function, with the text of its module if that is not the usual one. */
+  publish(version: string, text?: string): Promise<string>;
   /** Points the Function at a version. */
   install(version: string, spec?: object, labels?: Record<string, string>): Promise<void>;
 }
 
 /** What may be different. */
-interface ProcessSceneOptions extends Pick<FunctionProcessesOptions, "clock" | "certificateDays"> {
+interface ProcessSceneOptions extends Pick<FunctionProcessesOptions, "clock" | "certificateDays" | "supervision"> {
   readonly functionRevisionSelectors?: boolean;
+  /** That of the machine unless given. */
+  readonly sandbox?: SandboxSupport;
 }
 
 /** Starts API server, registry and control plane. */
 export async function startProcessScene(options: ProcessSceneOptions = {}): Promise<ProcessScene> {
-  const { functionRevisionSelectors = false, clock, certificateDays } = options;
+  const { functionRevisionSelectors = false, clock, certificateDays, supervision, sandbox } = options;
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "purlin-packages-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -194,9 +197,10 @@ export async function startProcessScene(options: ProcessSceneOptions = {}): Prom
     env,
     clock,
     certificateDays,
+    supervision,
   });
   starting.defer(() => processes.close());
-  const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
+  const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors, sandbox });
   const settings = { functionRevisionSelectors };
   const plane = startControlPlane({
     client: api.connect(),
@@ -214,8 +218,8 @@ export async function startProcessScene(options: ProcessSceneOptions = {}): Prom
     api,
     parts,
     processes,
-    async publish(version) {
-      writeFileSync(join(directory, "fn/fn.ts"), source(version));
+    async publish(version, text = source(version)) {
+      writeFileSync(join(directory, "fn/fn.ts"), text);
       const { code } = await bundleFunction(join(directory, "fn/fn.ts"));
       const image = await buildImage(store, {
         platform: { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch },

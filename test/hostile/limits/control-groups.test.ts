@@ -22,6 +22,8 @@ mount -t sysfs sysfs /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 echo "+memory +pids +cpu" > /sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/delegated
+mount -t tmpfs tmpfs /run
+export TMPDIR=/run
 sh -c 'echo $$ > /sys/fs/cgroup/delegated/cgroup.procs; exec "$0" "$1"' "${process.execPath}" "${probe}"
 echo o > /proc/sysrq-trigger
 sleep 60
@@ -66,6 +68,16 @@ test("pids.max: the kernel refuses more processes, and it is counted", () => {
 
 test("cpu.max: the kernel pauses a program that never rests", () => {
   assert.ok(report.cpuThrottles > 0);
+});
+
+test("a function that the kernel ends for its memory has the limit in its problem", () => {
+  const { mechanism, problem } = report.function;
+  assert.match(mechanism, /^control groups \(.*memory/);
+  // The kernel says only that it happened; what supervision measures has an amount.
+  assert.match(
+    problem,
+    /^the function exceeded its memory limit of 32Mi and was stopped; raise --function-memory-limit/,
+  );
 });
 
 test("nothing is left of the groups", () => {

@@ -3,8 +3,9 @@
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
+import { inFlow, inTurns } from "@purlin/base";
 import type { FunctionLimits } from "./function-limits.ts";
-import { inSlices, listPids, type MarkedRun, markOf, type ProcessStat, readStat } from "./marked-processes.ts";
+import { forEachInTurns, listPids, type MarkedRun, markOf, type ProcessStat, readStat } from "./marked-processes.ts";
 import {
   type CpuClock,
   cpusUsed,
@@ -59,6 +60,8 @@ const defaultPace: WatchPace = { usualMs: 2_000, closeMs: 250 };
 
 /** Open files are counted only so often. */
 const filesEvery = 4;
+/** Counting them takes at most one part in this many of the time: the kernel makes an entry for each file that it lists. */
+const filesShare = 10;
 
 /** A function is throttled at once; this is reported after this many measurements in a row. */
 const patience = 3;
@@ -74,39 +77,63 @@ interface Measured {
   files: HeldFiles;
   duty: number;
   overs: number;
+  /** When its processes were last counted. */
+  countedAt: number;
+  measurements: number;
+  /** Its open files are not looked at again before. */
+  filesAfter: number;
+  /** It is not measured again before: what takes long is measured less often. */
+  readyAt: number;
+  /** What a measurement that still runs finds is of no use. */
+  isOver: boolean;
 }
 
 const noFiles: HeldFiles = { openFiles: 0, memoryBytes: 0, deletedBytes: 0 };
 
-/** Creates a watch over the functions of a run. Measures nothing while there are no functions. */
+/** Functions are measured in time, however long the queues of other work are. */
+const flow = { level: "system", name: "function limits" } as const;
+
+/**
+ * Creates a watch over the functions of a run. Measures nothing while there are no functions. Processes are counted for all of them at once,
+ * and what takes longer is done for each by itself: one that takes long to measure does not keep the others from being measured.
+ */
 export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace): LimitWatch {
   const all = new Map<number, Measured>();
   const census: Census = createCensus(run);
   let timer: NodeJS.Timeout | undefined;
-  let last = performance.now();
-  let passes = 0;
+  let dueAt = 0;
+  let countedAt = performance.now();
+  let countMs = 0;
+  let isCounting = false;
   let isClosed = false;
 
+  /** The next census comes after this delay, or before, if that was decided already. */
   function schedule(delayMs: number): void {
-    if (isClosed || all.size === 0) return;
+    const delay = Math.max(delayMs, countMs);
+    const at = performance.now() + delay;
+    if (isClosed || isCounting || all.size === 0 || (timer !== undefined && dueAt <= at)) return;
     clearTimeout(timer);
-    timer = setTimeout(() => void measure(), delayMs).unref();
+    dueAt = at;
+    timer = setTimeout(() => void inFlow(flow, measureAll), delay).unref();
   }
 
-  async function measure(): Promise<void> {
+  async function measureAll(): Promise<void> {
     timer = undefined;
+    isCounting = true;
+    const began = performance.now();
+    const present = [...all];
     const families = await census.take();
-    const now = performance.now();
-    const elapsedMs = now - last;
-    last = now;
-    const withFiles = passes++ % filesEvery === 0;
-    let isNear = false;
-    for (const [mark, one] of all) {
-      const family = families.get(mark) ?? [];
-      if (withFiles) one.files = heldFiles(family);
-      isNear = (await check(one, family, elapsedMs)) || isNear;
+    isCounting = false;
+    countedAt = performance.now();
+    countMs = countedAt - began;
+    for (const [mark, one] of present) {
+      if (one.isOver || one.readyAt > countedAt) continue;
+      void measure(one, families.get(mark) ?? [], countedAt).then((isNear) => {
+        if (isNear) schedule(pace.closeMs);
+      });
     }
-    if (timer === undefined) schedule(isNear ? pace.closeMs : pace.usualMs);
+    const hasNew = [...all.values()].some(({ measurements }) => measurements === 0);
+    schedule(hasNew ? pace.closeMs : pace.usualMs);
   }
 
   return {
@@ -114,21 +141,42 @@ export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace):
       const one: Measured = {
         ...{ watched, cpu: new Map(), throttle: createThrottle(), reported: new Set<string>() },
         ...{ files: noFiles, duty: 1, overs: 0 },
+        ...{ countedAt, measurements: 0, filesAfter: 0, readyAt: 0, isOver: false },
       };
       all.set(watched.mark, one);
-      if (timer === undefined) schedule(pace.closeMs);
+      schedule(pace.closeMs);
       return () => {
-        one.throttle.end();
+        end(one);
         if (all.get(watched.mark) === one) all.delete(watched.mark);
       };
     },
     close() {
       isClosed = true;
       clearTimeout(timer);
-      for (const { throttle } of all.values()) throttle.end();
+      for (const one of all.values()) end(one);
       all.clear();
     },
   };
+}
+
+function end(one: Measured): void {
+  one.isOver = true;
+  one.throttle.end();
+}
+
+/** Measures one function. True when it is close to a limit. */
+async function measure(one: Measured, family: readonly ProcessStat[], countedAt: number): Promise<boolean> {
+  const began = performance.now();
+  const elapsedMs = countedAt - one.countedAt;
+  one.countedAt = countedAt;
+  one.readyAt = Number.POSITIVE_INFINITY;
+  if (one.measurements++ % filesEvery === 0 && began >= one.filesAfter) {
+    one.files = await inTurns(heldFiles(family));
+    one.filesAfter = performance.now() + (performance.now() - began) * (filesShare - 1);
+  }
+  const isNear = await check(one, family, elapsedMs);
+  one.readyAt = performance.now() + (performance.now() - began);
+  return isNear;
 }
 
 /** Judges one function. True when it is close to a limit. */
@@ -138,7 +186,11 @@ async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: n
   const tmpBytes = files.deletedBytes + (tmp === undefined ? 0 : await folderSize(tmp, limits.tmpBytes));
   const processes = family.reduce((sum, { threads }) => sum + threads, 0);
   const rough = residentBytes(family) + files.memoryBytes;
-  const memoryBytes = rough > limits.memoryBytes ? proportionalBytes(family) + files.memoryBytes : rough;
+  const memoryBytes =
+    rough > limits.memoryBytes
+      ? (await proportionalBytes(family, limits.memoryBytes - files.memoryBytes)) + files.memoryBytes
+      : rough;
+  if (one.isOver) return false;
   const usage = { memoryBytes, processes, tmpBytes };
   const finding = judge(usage, limits);
   if (finding !== undefined && !reported.has("exceeded")) {
@@ -233,7 +285,7 @@ function createCensus(run: MarkedRun): Census {
       if (++passes % refresh === 0) known = new Map([...known].filter(([, { mark }]) => mark !== undefined));
       const seen: typeof known = new Map();
       const members = new Map<number, ProcessStat[]>();
-      await inSlices(listPids(), (pid) => {
+      await forEachInTurns(listPids(), (pid) => {
         if (pid === process.pid) return;
         const found = look(pid, known);
         if (found === undefined) return;

@@ -10,6 +10,7 @@ import {
   createMarks,
   endMarked,
   findMarked,
+  forEachInTurns,
   killSame,
   markOf,
   markScript,
@@ -97,6 +98,31 @@ test("a process without a mark, of another run or from before is left alone", as
   killSame({ pid, start: (readStat(pid)?.start ?? 0) + 1 });
   assert.ok(readStat(pid)?.isZombie === false, "its pid alone is not enough");
   child.kill("SIGKILL");
+});
+
+test("a mark is found in a large environment, and similar names are not taken for one", async () => {
+  const run = { first: createMarks().first };
+  const filler = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`A${at}`, "x".repeat(100_000)]));
+  const env = { ...filler, [`X${markVariable}`]: String(run.first), [markVariable]: String(run.first + 7) };
+  const child = spawn("/bin/sleep", ["60"], { stdio: "ignore", env });
+  try {
+    await until(async () => markOf(child.pid ?? 0, run.first) === run.first + 7);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test("other work runs between items that take long", async () => {
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns++;
+  }, 0);
+  await forEachInTurns(Array.from({ length: 40 }), () => {
+    const end = performance.now() + 5;
+    while (performance.now() < end);
+  });
+  clearInterval(timer);
+  assert.ok(turns >= 5, `${turns} timers in 200 ms of work`);
 });
 
 test("the largest pid is set only where it is that of a namespace", () => {

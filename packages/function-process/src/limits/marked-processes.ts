@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomInt } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
+import { Turns } from "@purlin/base";
 
 /** What the kernel says about a process. */
 export interface ProcessStat {
@@ -49,9 +49,9 @@ export function readStat(pid: number): ProcessStat | undefined {
 }
 
 /** Reads a file of a process; undefined when the process is gone or the file is not ours to read. */
-export function readProc(pid: number, file: string): string | undefined {
+export function readProc(pid: number, file: string, encoding: "utf8" | "latin1" = "utf8"): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+    return readFileSync(`/proc/${pid}/${file}`, encoding);
   } catch {
     return undefined;
   }
@@ -64,13 +64,12 @@ export function processesBelow(pid: number): readonly number[] {
   return below(pid);
 }
 
-const slice = 64;
-
 /** Handles items one after the other, and lets other work in between. */
-export async function inSlices<T>(items: readonly T[], handle: (item: T) => void): Promise<void> {
-  for (let at = 0; at < items.length; at += slice) {
-    for (const item of items.slice(at, at + slice)) handle(item);
-    if (at + slice < items.length) await setImmediate();
+export async function forEachInTurns<T>(items: readonly T[], handle: (item: T) => void): Promise<void> {
+  const turns = new Turns();
+  for (const item of items) {
+    handle(item);
+    if (turns.isOver) await turns.next();
   }
 }
 
@@ -114,7 +113,7 @@ interface MarkedProcess {
 /** Finds the processes of a run by their marks, in one pass over all processes of the machine. */
 export async function findMarked(run: MarkedRun): Promise<readonly MarkedProcess[]> {
   const found: MarkedProcess[] = [];
-  await inSlices(listPids(), (pid) => {
+  await forEachInTurns(listPids(), (pid) => {
     if (pid === process.pid) return;
     const stat = readStat(pid);
     if (stat === undefined || stat.isZombie || stat.start < run.since) return;
@@ -226,10 +225,20 @@ export function marksInLimits(limits: string): readonly number[] {
 }
 
 function marksInEnvironment(pid: number): readonly number[] {
-  const variables = readProc(pid, "environ")?.split("\0") ?? [];
-  const prefix = `${markVariable}=`;
-  return variables.flatMap((one) => (one.startsWith(prefix) ? [Number(one.slice(prefix.length))] : []));
+  const text = `\0${readProc(pid, "environ", "latin1") ?? ""}\0`;
+  const prefix = `\0${markVariable}=`;
+  const marks: number[] = [];
+  // Splitting it would make millions of texts of an environment of two megabytes.
+  for (let at = text.indexOf(prefix); at !== -1; at = text.indexOf(prefix, at + prefix.length)) {
+    const start = at + prefix.length;
+    marks.push(Number(text.slice(start, text.indexOf("\0", start))));
+    if (marks.length === mostMarks) break;
+  }
+  return marks;
 }
+
+/** A program has one mark, or two where it started itself again. */
+const mostMarks = 64;
 
 function hardLimit(limits: string, name: string): number {
   const line = limits.split("\n").find((one) => one.startsWith(name));

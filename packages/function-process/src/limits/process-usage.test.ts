@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What processes use, as the kernel says: memory, open files, and files without a name. Measured on this process.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { type ProcessStat, pageBytes, readStat } from "./marked-processes.ts";
-import { cpusUsed, heldFiles, isClose, judge, proportionalBytes, residentBytes } from "./throttle.ts";
+import { cpusUsed, type HeldFiles, heldFiles, isClose, judge, proportionalBytes, residentBytes } from "./throttle.ts";
 
 const options = { skip: process.platform !== "linux" && "there is no /proc" };
 /** A process that does not exist: pids are smaller. */
 const gone: ProcessStat = {
   ...{ pid: 2 ** 22 + 1, parent: 1, start: 1, ticks: 0, threads: 1, resident: 10, isZombie: false },
 };
+const filesOf = (family: readonly ProcessStat[]): HeldFiles => finish(heldFiles(family));
 const own = (): ProcessStat => readStat(process.pid) ?? assert.fail("this process is gone");
 const statusKilobytes = (name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
@@ -36,47 +39,108 @@ describe("memory", options, () => {
     assert.ok(found > expected / 2 && found < expected * 2, `${found} of ${expected}`);
   });
 
-  test("that is shared counts in proportion, so it is not more than what is resident", () => {
-    const [shared, resident] = [proportionalBytes([own()]), residentBytes([own()])];
+  test("that is shared counts in proportion, so it is not more than what is resident", async () => {
+    const [shared, resident] = [await proportionalBytes([own()]), residentBytes([own()])];
     assert.ok(shared > 1024 * 1024 && shared < resident * 1.5, `${shared} of ${resident}`);
   });
 
-  test("of a process that is gone is 0", () => {
-    assert.equal(proportionalBytes([gone]), 0);
-    assert.equal(proportionalBytes([]), 0);
+  test("of a process that is gone is 0", async () => {
+    assert.equal(await proportionalBytes([gone]), 0);
+    assert.equal(await proportionalBytes([]), 0);
+  });
+});
+
+describe("memory of a family of many processes", options, () => {
+  const family = (): ProcessStat[] => Array.from({ length: 50 }, own);
+
+  test("is read while other work runs", async () => {
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await proportionalBytes(family());
+    isDone = true;
+    assert.ok(turns >= 50, `${turns} turns of the event loop`);
+  });
+
+  test("is read until it exceeds the limit", async () => {
+    const [one, most] = [await proportionalBytes([own()]), await proportionalBytes(family(), 1)];
+    assert.ok(most > 1 && most < 2 * one, `${most} of ${one} a process`);
+  });
+
+  test("is read of its largest processes first", async () => {
+    const small = Array.from({ length: 20 }, () => spawn("sleep", ["60"], { stdio: "ignore" }));
+    try {
+      const family = [...small.map(({ pid }) => readStat(pid ?? 0) ?? assert.fail("it is gone")), own()];
+      const [one, most] = [await proportionalBytes([own()]), await proportionalBytes(family, 1)];
+      assert.ok(most > one / 2, `${most} of ${one}`);
+    } finally {
+      for (const child of small) child.kill("SIGKILL");
+    }
+  });
+});
+
+describe("open files of a family of many processes", options, () => {
+  /** CPU time of the longest part, in ms, and what was found. */
+  function measure(family: readonly ProcessStat[]): { readonly longestMs: number; readonly found: HeldFiles } {
+    const work = heldFiles(family);
+    let longestMs = 0;
+    for (;;) {
+      const before = process.cpuUsage();
+      const part = work.next();
+      const { user, system } = process.cpuUsage(before);
+      longestMs = Math.max(longestMs, (user + system) / 1000);
+      if (part.done) return { longestMs, found: part.value };
+    }
+  }
+
+  test("with thousands of open files each are looked at in parts", () => {
+    const before = filesOf([own()]).openFiles;
+    const files = Array.from({ length: 3_000 }, () => openSync("/dev/null", "r"));
+    try {
+      const { longestMs, found } = measure(Array.from({ length: 400 }, own));
+      // Where they are counted one by one, the folder that lists them is one of them.
+      assert.ok(found.openFiles >= before + 2_999, `${found.openFiles} after ${before}`);
+      assert.ok(longestMs < 100, `one part took ${longestMs} ms of CPU time`);
+    } finally {
+      for (const file of files) closeSync(file);
+    }
   });
 });
 
 describe("open files", options, () => {
   test("are those of the process that has most, without processes that have ended", () => {
-    const before = heldFiles([own()]).openFiles;
+    const before = filesOf([own()]).openFiles;
     const files = Array.from({ length: 20 }, () => openSync("/dev/null", "r"));
     try {
-      const { openFiles } = heldFiles([gone, own(), gone]);
+      const { openFiles } = filesOf([gone, own(), gone]);
       assert.ok(openFiles >= before + 20, `${openFiles} after ${before}`);
-      assert.equal(heldFiles([{ ...own(), isZombie: true }]).openFiles, 0);
+      assert.equal(filesOf([{ ...own(), isZombie: true }]).openFiles, 0);
     } finally {
       for (const file of files) closeSync(file);
     }
-    assert.deepEqual(heldFiles([gone]), { openFiles: 0, memoryBytes: 0, deletedBytes: 0 });
+    assert.deepEqual(filesOf([gone]), { openFiles: 0, memoryBytes: 0, deletedBytes: 0 });
   });
 
   test("that were deleted still take room, each once, and none after they are closed", () => {
     using folder = tempFolder();
     const path = join(folder.path, "large");
     writeFileSync(path, Buffer.alloc(1024 * 1024, 7));
-    const before = heldFiles([own()]).deletedBytes;
+    const before = filesOf([own()]).deletedBytes;
     const [file, again] = [openSync(path, "r+"), openSync(path, "r")];
     const { blocks } = statSync(path);
-    assert.equal(heldFiles([own()]).deletedBytes, before, "it has a name");
+    assert.equal(filesOf([own()]).deletedBytes, before, "it has a name");
     rmSync(path);
-    assert.equal(heldFiles([own()]).deletedBytes - before, blocks * 512);
-    assert.equal(heldFiles([own(), own()]).deletedBytes - before, blocks * 512, "the same file in two processes");
+    assert.equal(filesOf([own()]).deletedBytes - before, blocks * 512);
+    assert.equal(filesOf([own(), own()]).deletedBytes - before, blocks * 512, "the same file in two processes");
     writeSync(file, Buffer.alloc(512 * 1024, 8), 0, 512 * 1024, 1024 * 1024);
-    assert.ok(heldFiles([own()]).deletedBytes - before > blocks * 512, "it has grown");
+    assert.ok(filesOf([own()]).deletedBytes - before > blocks * 512, "it has grown");
     closeSync(file);
     closeSync(again);
-    assert.equal(heldFiles([own()]).deletedBytes, before);
+    assert.equal(filesOf([own()]).deletedBytes, before);
   });
 });
 

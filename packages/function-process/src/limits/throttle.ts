@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { readdirSync, readlinkSync, statSync } from "node:fs";
+import { closeSync, opendirSync, openSync, read, readlinkSync, statSync } from "node:fs";
+import { promisify } from "node:util";
+import { isPartDone, type Work } from "@purlin/base";
 import { type FunctionLimits, limitNames, raiseAdvice, showLimit } from "./function-limits.ts";
 import { killSame, type ProcessStat, pageBytes, readProc, ticksPerSecond } from "./marked-processes.ts";
 
@@ -39,15 +41,42 @@ export function residentBytes(family: readonly ProcessStat[]): number {
   return family.reduce((sum, { resident }) => sum + resident, 0) * pageBytes();
 }
 
-/** Memory of a family in which shared pages are counted once. It takes longer: the kernel walks all pages. */
-export function proportionalBytes(family: readonly ProcessStat[]): number {
-  const kilobytes = family.map(({ pid }) => {
-    const rollup = readProc(pid, "smaps_rollup");
-    if (rollup !== undefined && rollup !== "") return numberIn(rollup, "Pss");
-    const status = readProc(pid, "status") ?? "";
-    return numberIn(status, "RssAnon") + numberIn(status, "RssShmem");
-  });
-  return kilobytes.reduce((sum, one) => sum + one, 0) * 1024;
+/**
+ * Memory of a family in which shared pages are counted once, until it exceeds a limit. The kernel walks all pages of a process for it, which
+ * takes milliseconds, so another thread waits for each. The largest come first: they decide.
+ */
+export async function proportionalBytes(
+  family: readonly ProcessStat[],
+  limit: number = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  let bytes = 0;
+  for (const { pid } of family.toSorted((a, b) => b.resident - a.resident)) {
+    const rollup = await readRollup(pid);
+    bytes += 1024 * (rollup === "" ? ownKilobytes(pid) : numberIn(rollup, "Pss"));
+    if (bytes > limit) break;
+  }
+  return bytes;
+}
+
+const readAside = promisify(read);
+
+/** Waits once for each process: on a busy event loop the five steps of `readFile` would take five turns. */
+async function readRollup(pid: number): Promise<string> {
+  let file: number | undefined;
+  try {
+    file = openSync(`/proc/${pid}/smaps_rollup`, "r");
+    const { buffer, bytesRead } = await readAside(file, { buffer: Buffer.alloc(4096) });
+    return buffer.toString("latin1", 0, bytesRead);
+  } catch {
+    return "";
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function ownKilobytes(pid: number): number {
+  const status = readProc(pid, "status") ?? "";
+  return numberIn(status, "RssAnon") + numberIn(status, "RssShmem");
 }
 
 function numberIn(text: string, name: string): number {
@@ -66,31 +95,53 @@ export interface HeldFiles {
 
 /** More of one process are not looked at: the number is known without. */
 const lookedAt = 512;
+/** Of a family of many processes, which share most of them, a part of each is looked at. */
+const lookedAtOfFamily = 32_768;
 
 /** Looks at the open files of a family. */
-export function heldFiles(family: readonly ProcessStat[]): HeldFiles {
+export function* heldFiles(family: readonly ProcessStat[]): Work<HeldFiles> {
   const seen = new Set<string>();
   const sums = { memory: 0, deleted: 0 };
+  const most = Math.min(lookedAt, Math.ceil(lookedAtOfFamily / family.length));
   let openFiles = 0;
   for (const { pid, isZombie } of family) {
     if (isZombie) continue;
-    const descriptors = descriptorsOf(pid);
-    openFiles = Math.max(openFiles, descriptors.length);
-    for (const descriptor of descriptors.slice(0, lookedAt)) {
+    const { count, first } = yield* descriptorsOf(pid, most);
+    openFiles = Math.max(openFiles, count);
+    for (const descriptor of first) {
+      if (isPartDone()) yield;
       const held = nameless(`/proc/${pid}/fd/${descriptor}`);
       if (held === undefined || seen.has(held.id)) continue;
       seen.add(held.id);
       sums[held.kind] += held.bytes;
     }
+    yield;
   }
   return { openFiles, memoryBytes: sums.memory, deletedBytes: sums.deleted };
 }
 
-function descriptorsOf(pid: number): readonly string[] {
+interface Descriptors {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
+function* descriptorsOf(pid: number, most: number): Work<Descriptors> {
+  const path = `/proc/${pid}/fd`;
+  const first: string[] = [];
+  let count = 0;
   try {
-    return readdirSync(`/proc/${pid}/fd`);
+    // Linux says the number since 6.2; before, it has to be counted.
+    const { size } = statSync(path);
+    using folder = opendirSync(path, { bufferSize: 128 });
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      if (first.length < most) first.push(entry.name);
+      else if (size > 0) break;
+      count++;
+      if (isPartDone()) yield;
+    }
+    return { count: Math.max(size, count), first };
   } catch {
-    return [];
+    return { count, first };
   }
 }
 

@@ -2,7 +2,8 @@
 // Runs in a machine whose control groups (version 2) have all controllers, as the only process of a group that was delegated to it. Starts
 // hostile programs in groups of their own, each with the limits of a function, and prints one line of JSON: control-group-probe.ts
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -11,6 +12,7 @@ import {
   ownControlGroup,
 } from "../../../../packages/function-process/src/limits/control-groups.ts";
 import { defaultFunctionLimits } from "../../../../packages/function-process/src/limits/function-limits.ts";
+import { createFunctionProcesses } from "../../../../packages/function-process/src/process/function-processes.ts";
 
 /** The outcome of one hostile program. */
 export interface ProbeOutcome {
@@ -29,6 +31,8 @@ export interface ProbeReport {
   /** How often the kernel paused a program that never rests. */
   readonly cpuThrottles: number;
   readonly isRemoved: boolean;
+  /** A function that the kernel ended for its memory. */
+  readonly function: { readonly mechanism: string; readonly problem: string };
 }
 
 const limits = { ...defaultFunctionLimits, memoryBytes: 32 * 2 ** 20, processes: 10, cpus: 0.1 };
@@ -64,6 +68,19 @@ async function attack(group: ControlGroup, script: string, mostMs: number): Prom
   return outcome;
 }
 
+/** Runs a program as a control plane runs a function, and waits until its state says what is wrong with it. */
+async function runFunction(command: string): Promise<ProbeReport["function"]> {
+  const directory = mkdtempSync(join(tmpdir(), "state-"));
+  await using processes = createFunctionProcesses({ directory, env: { PATH: "/usr/bin:/bin" } });
+  const { mechanism } = processes;
+  const program = { kind: "command", command: "/bin/sh", args: ["-c", command] } as const;
+  const running = processes.run({ name: "hog", cwd: "/", program, limits: { memoryBytes: limits.memoryBytes } });
+  const end = Date.now() + attackMs;
+  while (running.state.phase !== "failed" && Date.now() < end) await delay(20);
+  const { state } = running;
+  return { mechanism, problem: state.phase === "failed" ? state.problem : `it is ${state.phase}` };
+}
+
 async function main(): Promise<ProbeReport> {
   const own = ownControlGroup();
   const groups = own === undefined ? undefined : openControlGroups({ own, pid: process.pid });
@@ -77,13 +94,16 @@ async function main(): Promise<ProbeReport> {
   const processes = await attack(create(), forkBomb, attackMs);
   const { throttles: cpuThrottles } = await attack(create(), busy, 2_000);
   groups.close();
+  const isRemoved = !existsSync(groups.path);
   return {
+    // First moved into a group below its own, it is now the only process of that one.
+    function: await runFunction(memoryHog),
     own,
     controllers: [...groups.controllers],
     memory,
     processes,
     cpuThrottles,
-    isRemoved: !existsSync(groups.path),
+    isRemoved,
   };
 }
 
