@@ -62,6 +62,8 @@ export { type Egress, type EgressSupport, findEgress } from "./sandbox/egress.ts
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints, type Sandbox } from "./sandbox/sandbox-arguments.ts";
 export { closeInheritedDescriptors } from "./spawn/guarded-process.ts";
+/** Whether the output of a program says that its port is taken. */
+export { saysPortTaken } from "./spawn/port-taken.ts";
 
 // Logs of functions:
 

@@ -213,6 +213,22 @@ test("what is not the code's fault ends the command with one line", async (t) =>
   }
 });
 
+test("a function is started once where its address is taken", async (t) => {
+  using folder = project({ "fn.ts": `console.log("it starts");\n${source("one")}` });
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  t.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const args = ["function", "run", "fn.ts", "--insecure", "--address", `127.0.0.1:${port}`];
+  await using purlin = spawnPurlin(args, { cwd: folder.path });
+  let shown = "";
+  purlin.child.stdout?.on("data", (text: string) => {
+    shown += text;
+  });
+  await once(purlin.child, "close");
+  assert.equal(shown, "it starts\n");
+});
+
 const refused: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: string }> =
   {
     NoFile: {

@@ -186,7 +186,9 @@ function reportListening(worker: Worker, events: LaunchEvents): void {
   worker.on("message", (message: unknown) => {
     if (!isWorkerMessage(message)) return;
     loaded ||= message.type === "loaded";
-    events.message(message);
+    // The user chose the address: another start would find it taken, too.
+    const isTaken = message.type === "failed" && message.reason === "port taken";
+    events.message(isTaken ? { ...message, reason: "setup" } : message);
   });
   // A file that serves by itself never gets to export anything; that it listens is how we know.
   worker.on("listening", ({ port, address }) => {

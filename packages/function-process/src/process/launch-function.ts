@@ -8,6 +8,7 @@ import type { NetworkMaker, NetworkShape, SandboxNetwork } from "../image/sandbo
 import { limitedCommand } from "../limits/limit-script.ts";
 import { stoppedText } from "../limits/throttle.ts";
 import { type GuardedProcess, type Program, spawnGuarded, withCompileCache } from "../spawn/guarded-process.ts";
+import { saysPortTaken } from "../spawn/port-taken.ts";
 import { isWorkerMessage, type Launch, type LaunchEvents, type Supervision } from "../spawn/supervision.ts";
 import { relativeTo, workerProgram } from "./function-module.ts";
 import type { PortPool } from "./function-port.ts";
@@ -91,7 +92,7 @@ function portOf(address = ""): number {
 async function start(wanted: LaunchOptions, listeners: Listeners, wantedPort: number): Promise<string> {
   const options = await confined(wanted);
   if (typeof options === "string") {
-    listeners.events.message({ type: "failed", text: options, setup: false });
+    listeners.events.message({ type: "failed", text: options, reason: "code" });
     return options;
   }
   const [certificates] = await Promise.all([options.certificates(), options.supervision.containment.leftovers]);
@@ -101,9 +102,16 @@ async function start(wanted: LaunchOptions, listeners: Listeners, wantedPort: nu
     const [usual, other] = certificateFlags;
     const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);
     const mayRefuse = isBare(options.program) && !isProvider(options.program) && listeners.isWanted();
-    if (!mayRefuse || !first.said.includes(usual)) return first.how;
     // It rejected the flag: it may accept the other one.
-    return (await runOnce(options, { certificates, port, certificateFlag: other }, listeners)).how;
+    const last =
+      mayRefuse && first.said.includes(usual)
+        ? await runOnce(options, { certificates, port, certificateFlag: other }, listeners)
+        : first;
+    if (port !== 0 && saysPortTaken(last.said)) {
+      const text = `the function ended before it served (${last.how}): address already in use`;
+      listeners.events.message({ type: "failed", text, reason: "port taken" });
+    }
+    return last.how;
   } finally {
     options.ports.giveBack(port);
   }
@@ -139,7 +147,7 @@ async function runOnce(
   place: Place,
   { events, onSpawned }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
-  const onProblem = (text: string): void => events.message({ type: "failed", text, setup: true });
+  const onProblem = (text: string): void => events.message({ type: "failed", text, reason: "setup" });
   const { address, start, dispose, tmp } = await prepare(options, place, onProblem);
   try {
     const child = start();

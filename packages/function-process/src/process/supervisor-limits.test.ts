@@ -105,7 +105,7 @@ test("messages name a provider as such", async () => {
 
 test("an error of the set-up is reported as one", () => {
   const { log, process } = stage();
-  process(1).message({ type: "failed", text: "no image", setup: true });
+  process(1).message({ type: "failed", text: "no image", reason: "setup" });
   assert.deepEqual(log, ["start 1", "failed: no image (setup)"]);
 });
 

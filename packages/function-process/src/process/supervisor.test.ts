@@ -97,7 +97,7 @@ test("the new version serves before the old one stops, and the old one stays whi
 test("a new version that fails leaves the old one serving, is reported once and retried later", async () => {
   const { log, supervisor, process, clock } = await serving();
   supervisor.reload();
-  process(2).message({ type: "failed", text: "fn.ts:3:1: no", setup: false });
+  process(2).message({ type: "failed", text: "fn.ts:3:1: no", reason: "code" });
   process(2).ended("exit code 1");
   assert.deepEqual(log, ["start 2", "failed: fn.ts:3:1: no (last good serves)"]);
   clock.advance(100);
@@ -143,6 +143,25 @@ test("a version that never answers is given up", async () => {
   assert.deepEqual(log, ["start 1", "failed: the function did not answer within 60 s", "kill 1"]);
   await answer("one");
   assert.equal(log.length, 3, "it comes too late");
+});
+
+test("a function whose port was taken moves to another one at once, and fails when that does not help", async () => {
+  const { log, process, clock, answer } = stage();
+  const taken = { type: "failed", text: "cannot listen on 127.0.0.1:1", reason: "port taken" } as const;
+  const fail = (number: number): void => {
+    process(number).message(taken);
+    process(number).ended("exit code 1");
+  };
+  fail(1);
+  process(2).message({ type: "serving", address: "two" });
+  await answer("two");
+  assert.deepEqual(log, ["start 1", "kill 1", "start 2", "serving two"]);
+  log.length = 0;
+  process(2).ended("exit code 1");
+  clock.advance(100);
+  for (const number of [3, 4, 5, 6]) fail(number);
+  const starts = ["start 3", "kill 3", "start 4", "kill 4", "start 5", "kill 5", "start 6"];
+  assert.deepEqual(log, ["died: the function ended by itself (exit code 1)", ...starts, `failed: ${taken.text}`]);
 });
 
 test("without a restart policy, a failed version waits for the next save", () => {

@@ -53,6 +53,9 @@ export interface SupervisorOptions {
 
 const exceededFactor = 60;
 
+/** A port that another program takes before the function listens is rare; a function that uses a second port of its own fails each time. */
+const mostMoves = 3;
+
 /** One process with one version of the function. */
 interface Version {
   readonly launched: Launched;
@@ -78,6 +81,8 @@ export class Supervisor {
   /** The address of the last version that ended. */
   #before: string | undefined;
   #failures = 0;
+  /** How many starts in a row found their port taken. */
+  #moves = 0;
   #cancelRestart: () => void = () => {};
   #stopping = false;
 
@@ -150,8 +155,16 @@ export class Supervisor {
         return;
       case "failed":
         version.failed = true;
-        this.#fails(version, message);
+        if (message.reason === "port taken" && this.#mayMove(version)) this.#start();
+        else this.#fails(version, { text: message.text, setup: message.reason !== "code" });
     }
+  }
+
+  /** Whether to start at once on another port. */
+  #mayMove(version: Version): boolean {
+    if (version !== this.#starting || this.#stopping || this.#moves >= mostMoves) return false;
+    this.#moves += 1;
+    return true;
   }
 
   /** Announces a version once it answers. */
@@ -171,6 +184,7 @@ export class Supervisor {
   #takesOver(version: Version, address: string): void {
     version.giveUp.abort();
     this.#starting = undefined;
+    this.#moves = 0;
     const old = this.#current;
     this.#current = version;
     this.#watcher.watchBeside(false);

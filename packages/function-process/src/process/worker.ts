@@ -4,7 +4,8 @@ import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { FunctionHandler } from "@purlin/function-sdk";
-import type { WorkerMessage } from "../spawn/supervision.ts";
+import { saysPortTaken } from "../spawn/port-taken.ts";
+import type { FailureReason, WorkerMessage } from "../spawn/supervision.ts";
 import { describeLoadError, findHandler, relativeTo } from "./function-module.ts";
 
 const isDebugged = process.execArgv.some((flag) => flag.startsWith("--inspect-brk"));
@@ -28,14 +29,14 @@ await run();
 
 async function run(): Promise<void> {
   let module: object;
-  if (!existsSync(file)) return fail(`${relativeTo(process.cwd(), file)}: file not found`, { setup: false });
+  if (!existsSync(file)) return fail(`${relativeTo(process.cwd(), file)}: file not found`, "code");
   try {
     module = (await import(pathToFileURL(file).href)) as object;
   } catch (error) {
-    return fail(describeLoadError(error, process.cwd(), file), { setup: false });
+    return fail(describeLoadError(error, process.cwd(), file), "code");
   }
   const handler = findHandler(module);
-  if (typeof handler === "string") return fail(`${relativeTo(process.cwd(), file)}: ${handler}`, { setup: false });
+  if (typeof handler === "string") return fail(`${relativeTo(process.cwd(), file)}: ${handler}`, "code");
   await send({ type: "loaded" });
   const { newLogger, parseFlags, start } = await import("@purlin/function-sdk");
   try {
@@ -51,7 +52,8 @@ async function run(): Promise<void> {
     });
     await send({ type: "serving", address: running.address });
   } catch (error) {
-    await fail(error instanceof Error ? error.message : String(error), { setup: true });
+    const text = error instanceof Error ? error.message : String(error);
+    await fail(text, saysPortTaken(text) ? "port taken" : "setup");
   }
 }
 
@@ -74,8 +76,8 @@ function writeLineForAuthors(line: string): void {
     writeLine(line);
 }
 
-async function fail(text: string, { setup }: { readonly setup: boolean }): Promise<void> {
-  await send({ type: "failed", text, setup });
+async function fail(text: string, reason: FailureReason): Promise<void> {
+  await send({ type: "failed", text, reason });
   process.exit(1);
 }
 

@@ -134,6 +134,9 @@ export interface Launched {
  */
 export type Launch = (events: LaunchEvents, before?: string) => Launched;
 
+/** Why a version did not start: its code; flags, certificates or the address; or another program that took its port before it listened. */
+export type FailureReason = "code" | "setup" | "port taken";
+
 /** A message from the process of one version of a function to its supervisor. */
 export type WorkerMessage =
   /** A file that is part of the function was loaded. */
@@ -141,8 +144,8 @@ export type WorkerMessage =
   /** The file exports a function, which is about to be served. */
   | { readonly type: "loaded" }
   | { readonly type: "serving"; readonly address: string }
-  /** This version will not serve. `setup` when the cause is not the code but flags, certificates or the address. */
-  | { readonly type: "failed"; readonly text: string; readonly setup: boolean };
+  /** This version will not serve. */
+  | { readonly type: "failed"; readonly text: string; readonly reason: FailureReason };
 
 /** Whether it is a message of ours and not one that a function sent by itself. */
 export function isWorkerMessage(value: unknown): value is WorkerMessage {

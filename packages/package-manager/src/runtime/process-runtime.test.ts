@@ -22,6 +22,8 @@ interface Scene {
   hasProvider?: boolean;
   /** What the process says about itself. */
   state: FunctionProcess["state"];
+  /** Its last output. */
+  logs?: readonly string[];
 }
 
 const config = { os: "linux", architecture: "amd64", config: { Entrypoint: ["/fn"] } };
@@ -38,7 +40,7 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
     processes: {
       run({ name, before }: { readonly name: string; readonly before?: string }) {
         done.push(`run ${name}${before === undefined ? "" : ` where it was: ${before}`}`);
-        return { name, state: on.state, logs: () => [] };
+        return { name, state: on.state, logs: () => on.logs ?? [] };
       },
       get: (name: string) =>
         on.hasSource || on.hasProvider
@@ -143,6 +145,36 @@ for (const sandbox of [
       assert.equal(report.endpoint, undefined, "a revision that has served stays known as one that has");
     });
   }
+}
+
+const exceeded = "the function exceeded its memory limit of 64Mi and was stopped; raise --function-memory-limit";
+const held = "the function reached its CPU limit of 1: it is slowed down; raise --function-cpu-limit";
+const bare = { isSupported: false, reason: "bwrap is not installed" } as const;
+const reports = [
+  {
+    title: "what was exceeded, its last output, and where to read more",
+    state: { phase: "failed", problem: exceeded },
+    message: `${exceeded}; last output: one | two; see: purlin logs fn --revision fn-1`,
+  },
+  { title: "what it is held to", state: { phase: "serving", endpoint: "unix:/s", notice: held }, message: held },
+  {
+    title: "what it is held to, and that it has no sandbox",
+    state: { phase: "serving", endpoint: "unix:/s", notice: held },
+    sandbox: bare,
+    message: `the function runs without a sandbox: bwrap is not installed; ${held}`,
+  },
+  { title: "nothing where all is well", state: { phase: "serving", endpoint: "unix:/s" }, message: undefined },
+] as const;
+for (const { title, message, state, ...more } of reports) {
+  test(`the report of a function says ${title}`, async () => {
+    const on = scene(more);
+    on.state = state as FunctionProcess["state"];
+    on.logs = ["one", "two"];
+    const pass = passOf("fn-1");
+    const labels = { "pkg.crossplane.io/package": "fn" };
+    const revision = { ...pass.revision, metadata: { ...pass.revision.metadata, labels } };
+    assert.equal((await on.runtime.run({ ...pass, revision })).message, message);
+  });
 }
 
 test("the sandbox of a function is made ready while its revision is not healthy yet: once, and where there is one", async () => {

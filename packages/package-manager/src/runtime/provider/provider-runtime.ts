@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Clock } from "@purlin/base";
-import type { FunctionProcess, FunctionProcesses } from "@purlin/function-process";
+import { type FunctionProcess, type FunctionProcesses, saysPortTaken } from "@purlin/function-process";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { controllerOf, type KubeObject, labelOf, textAt } from "@purlin/kube-objects/object";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
@@ -176,7 +176,7 @@ function reportOf(process: FunctionProcess, notices: readonly string[], revision
   const parts = [
     state.problem,
     ...(lines === "" ? [] : [`last output: ${lines}`]),
-    ...(/address already in use|EADDRINUSE/i.test(lines) ? [portAdvice] : []),
+    ...(saysPortTaken(lines) ? [portAdvice] : []),
     logsOf(revision),
   ];
   return { isHealthy: false, isProblem: true, message: parts.join("; ") };
