@@ -80,31 +80,55 @@ async function tryEgress(egress: Egress, [command = "", ...args]: readonly strin
 /** Connects the private network below a process. Resolves when it has a route to other networks. */
 export async function attachEgress(egress: Egress, pid: number): Promise<GuardedProcess> {
   const deadline = performance.now() + readyMs;
-  const inside = await poll(deadline, () => networkedBelow(pid));
-  if (inside === undefined) throw new Error("the private network did not start");
+  for (;;) {
+    const inside = await poll(deadline, () => networkedBelow(pid));
+    if (inside === undefined) throw new Error("the private network did not start");
+    const attached = startEgress(egress, inside);
+    const isReady = await poll(deadline, () => attached.ended !== undefined || (hasRouteBelow(pid) ? true : undefined));
+    if (isReady === true && attached.ended === undefined) return attached.process;
+    attached.process.kill();
+    // It may be one that raised the loopback device, and has ended: another process is in the network, too.
+    const isLate = performance.now() > deadline || networkOf(inside) !== undefined;
+    if (isLate) throw new Error(`${egress.kind} does not work here: ${attached.lastLine || attached.ended || noRoute}`);
+  }
+}
+
+const noRoute = "the network has no route";
+
+interface AttachedEgress {
+  readonly process: GuardedProcess;
+  /** How it ended; undefined while it runs. */
+  readonly ended: string | undefined;
+  /** Of its output. */
+  readonly lastLine: string | undefined;
+}
+
+function startEgress(egress: Egress, inside: number): AttachedEgress {
   const [command = "", ...args] = egressCommand(egress, inside);
-  const attached = spawnGuarded(
+  const started = spawnGuarded(
     { command, args, cwd: "/", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } },
     { channel: false },
   );
   let said = "";
-  for (const stream of [attached.child.stdout, attached.child.stderr]) {
+  for (const stream of [started.child.stdout, started.child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-1000);
     });
   }
   let ended: string | undefined;
-  void attached.ended.then((how) => {
+  void started.ended.then((how) => {
     ended = how;
   });
-  const isReady = await poll(deadline, () => ended !== undefined || (hasRoute(inside) ? true : undefined));
-  if (isReady === true && ended === undefined) return attached;
-  attached.kill();
-  const lines = said
-    .trim()
-    .split("\n")
-    .filter((line) => !line.includes("syslog"));
-  throw new Error(`${egress.kind} does not work here: ${lines.at(-1) || ended || "the network has no route"}`);
+  return {
+    process: started,
+    get ended() {
+      return ended;
+    },
+    get lastLine() {
+      const lines = said.trim().split("\n");
+      return lines.findLast((line) => !line.includes("syslog"));
+    },
+  };
 }
 
 async function poll<T>(deadline: number, look: () => T | undefined): Promise<T | undefined> {
@@ -157,6 +181,11 @@ function networkOf(pid: number | "self"): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function hasRouteBelow(pid: number): boolean {
+  const inside = networkedBelow(pid);
+  return inside !== undefined && hasRoute(inside);
 }
 
 function hasRoute(pid: number): boolean {
