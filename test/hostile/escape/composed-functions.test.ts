@@ -12,7 +12,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { sandboxModes } from "../../e2e/harness/packages/sandbox.ts";
 import { eventually } from "../../e2e/harness/plane.ts";
-import { conditionOf, functionType, type HostileProject, startHostileProject } from "./hostile-project.ts";
+import {
+  conditionOf,
+  functionType,
+  type HostileProject,
+  providerProgram,
+  providerType,
+  startHostileProject,
+} from "./hostile-project.ts";
 
 const source = "purlin.dev/source";
 const runtime = "render.crossplane.io/runtime";
@@ -45,6 +52,23 @@ const annotated: Readonly<Record<string, (scene: Scene) => Readonly<Record<strin
   both: ({ payload, listener }) => ({ [source]: payload, [runtime]: "Development", [target]: listener }),
 };
 
+/**
+ * Composed Providers with annotations that must have no effect. `purlin up` runs the program of a Provider while it builds its package, outside
+ * of any sandbox: that of the project would run if the annotation counted.
+ */
+const annotatedProviders: typeof annotated = {
+  "the program of a project": ({ folder }) => ({ [source]: join(folder, providerProgram) }),
+  "the program of a project by a relative path": ({ folder }) => ({
+    [source]: relative(process.cwd(), join(folder, providerProgram)),
+  }),
+  "the program of the image": ({ payload }) => ({ [source]: payload }),
+  both: ({ folder, listener }) => ({
+    [source]: join(folder, providerProgram),
+    [runtime]: "Development",
+    [target]: listener,
+  }),
+};
+
 /** What else a function may compose. Nothing is run, and none of it is refused in a way that stops the control plane. */
 const others: Readonly<Record<string, (scene: Scene) => KubeObject>> = {
   "field managers of its own": ({ payload }) => ({
@@ -73,10 +97,9 @@ const others: Readonly<Record<string, (scene: Scene) => KubeObject>> = {
     metadata: { name: "configuration", annotations: { [source]: payload } },
     spec,
   }),
-  "a Provider": ({ payload }) => ({
-    apiVersion: "pkg.crossplane.io/v1",
-    kind: "Provider",
-    metadata: { name: "provider", annotations: { [source]: payload } },
+  "a Provider that points to another program": ({ listener }) => ({
+    ...providerType,
+    metadata: { name: "called", annotations: { [runtime]: "Development", [target]: listener } },
     spec,
   }),
   "a runtime config": () => ({
@@ -159,25 +182,33 @@ for (const { title, env, skip } of sandboxModes) {
       assert.equal(scene.sources().length > 0, true);
     });
 
-    for (const [what, annotationsOf] of Object.entries(annotated)) {
-      test(`composes a Function that points to ${what}`, async () => {
-        const name = nameOf(what);
-        const annotations = annotationsOf(scene);
-        await scene.view.apply(attack(name, { ...functionType, metadata: { name, annotations }, spec }));
-        const isReported = (object: KubeObject): boolean => conditionOf(object, "Development") !== "";
-        const stored = await scene.view.until("it is reported", functionType, { name }, isReported);
-        const condition = conditionOf(stored, "Development");
-        assert.match(condition, /^False AnnotationIgnored annotations? .+ (?:is|are) ignored: /);
-        assert.match(
-          condition,
-          new RegExp(`controlled by Attack "${name}", so it was not applied from a file; remove it`),
-        );
-        assert.doesNotMatch(condition.replaceAll(annotations[source] ?? "-", ""), new RegExp(scene.folder));
-        await eventually("there is an event", async () =>
-          (await scene.view.events(stored)).some((text) => text.includes("AnnotationIgnored")),
-        );
-        nothingRan();
-      });
+    const kinds = [
+      { type: functionType, all: annotated },
+      { type: providerType, all: annotatedProviders },
+    ] as const;
+    for (const { type, all } of kinds) {
+      for (const [what, annotationsOf] of Object.entries(all)) {
+        test(`composes a ${type.kind} that points to ${what}`, async () => {
+          const name = nameOf(type === functionType ? what : `provider ${what}`);
+          const annotations = annotationsOf(scene);
+          await scene.view.apply(attack(name, { ...type, metadata: { name, annotations }, spec }));
+          const isOver = (object: KubeObject): boolean =>
+            scene.hasEscaped() || conditionOf(object, "Development") !== "";
+          const stored = await scene.view.until("it is reported", type, { name }, isOver);
+          nothingRan();
+          const condition = conditionOf(stored, "Development");
+          assert.match(condition, /^False AnnotationIgnored annotations? .+ (?:is|are) ignored: /);
+          assert.match(
+            condition,
+            new RegExp(`controlled by Attack "${name}", so it was not applied from a file; remove it`),
+          );
+          assert.doesNotMatch(condition.replaceAll(annotations[source] ?? "-", ""), new RegExp(scene.folder));
+          await eventually("there is an event", async () =>
+            (await scene.view.events(stored)).some((text) => text.includes("AnnotationIgnored")),
+          );
+          nothingRan();
+        });
+      }
     }
 
     for (const [what, objectOf] of Object.entries(others)) {

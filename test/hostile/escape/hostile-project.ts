@@ -43,7 +43,7 @@ export interface HostileProject extends AsyncDisposable {
   connectAs(rule: Readonly<Record<string, readonly string[]>>): Promise<KubeClient>;
   /** Writes a file of the project. */
   write(name: string, text: string): string;
-  /** Whether the payload was run by the control plane as a source file, outside any sandbox. */
+  /** Whether the payload or the program of the project's Provider was run by the control plane, outside any sandbox. */
   hasEscaped(): boolean;
   /** The command lines below the control plane that run a source file. */
   sources(): readonly string[];
@@ -65,6 +65,15 @@ export default (req: never) => {
   }
   return rsp;
 };
+`;
+
+/** The program of a Provider in the project, which no Provider of the operator names. */
+export const providerProgram = "provider/main.js";
+
+/** It is started with this flag while its package is built, without a channel to the control plane. */
+const providerText = (marker: string): string => `import { appendFileSync } from "node:fs";
+appendFileSync(${JSON.stringify(marker)}, String(process.pid) + "\\n");
+if (process.argv.includes("--print-crds")) console.log("[]");
 `;
 
 /** Makes the project, starts `purlin up` on it, and installs the hostile package as its operator would. */
@@ -160,6 +169,9 @@ async function connectRobot(users: KubeClient, kubeconfig: string, rule: object)
 /** The type of Functions. */
 export const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
 
+/** The type of Providers. */
+export const providerType = { apiVersion: "pkg.crossplane.io/v1", kind: "Provider" } as const;
+
 /** The condition of an object, as one line; empty while it has none. */
 export function conditionOf(object: KubeObject, type: string): string {
   const { conditions = [] } = (object["status"] ?? {}) as { readonly conditions?: readonly Record<string, string>[] };
@@ -180,6 +192,11 @@ function writeProject(write: (name: string, text: string) => string, marker: str
   );
   const modules = dirname(write("node_modules/@purlin/.keep", ""));
   symlinkSync(join(root, "packages/function-sdk"), join(modules, "function-sdk"));
+  write(providerProgram, providerText(marker));
+  write(
+    "provider/package/crossplane.yaml",
+    "apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: theirs}\nspec: {capabilities: [safe-start]}\n",
+  );
   write("src/mine.ts", "export default async () => ({});\n");
   write("platform.yaml", platform);
 }

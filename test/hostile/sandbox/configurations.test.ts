@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { findSandbox, type SandboxSupport } from "@purlin/function-process";
+import { assertRefused, type CallResults, callPrograms, callsText } from "./forbidden-calls.ts";
 import { makeImage } from "./sandboxed-function.ts";
 
 const probe = join(import.meta.dirname, "configuration-probe.ts");
@@ -26,7 +27,9 @@ const image = await makeImage({
     folders: fs.readdirSync("/").sort(),
     token: process.env.SECRET_TOKEN ?? "none",
     interfaces: Object.keys(os.networkInterfaces()).join(),
+    calls: process.getuid() === 2000 && ${callsText},
   };`,
+  programs: callPrograms(),
 });
 after(() => image[Symbol.dispose]());
 
@@ -80,10 +83,21 @@ function assertSandboxed({ support, found }: Outcome): void {
     (found["folders"] as string[]).filter((name) => !known.has(name)),
     [],
   );
+  assertRefused(found["calls"] as CallResults);
 }
 
 /** A machine that forbids further user namespaces, as many containers do. */
 const container = [bwrap, "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--proc", "/proc", "--"];
+
+/**
+ * A container that allows user namespaces, with parts of /proc masked as container engines do it. The kernel then refuses a new /proc in a
+ * user namespace, as that would show what is masked.
+ */
+const maskedProc = [
+  ...["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc", "--"],
+  ...["/bin/sh", "-c", 'mount -t tmpfs -o ro tmpfs /proc/bus && mount --bind /dev/null /proc/version && exec "$@"'],
+  "sh",
+];
 
 const sandboxed: Record<string, Configuration> = {
   "as the user who runs the tests": {},
@@ -121,22 +135,39 @@ function plant(folder: string, mode: number): string {
 }
 
 for (const [name, configuration] of Object.entries(sandboxed)) {
-  test(`functions run in a sandbox ${name}`, () => {
+  test(`functions run in a sandbox with its system call filter ${name}`, () => {
     const outcome = start(configuration);
     assertSandboxed(outcome);
     assert.ok(outcome.support.isSupported && outcome.support.program === bwrap, JSON.stringify(outcome.support));
   });
 }
 
-const without: Record<string, Configuration & { readonly says: RegExp }> = {
+interface BareConfiguration extends Configuration {
+  readonly says: RegExp;
+  /** Functions have no network of their own either. */
+  readonly isWithoutNetwork?: boolean;
+}
+
+const without: Record<string, BareConfiguration> = {
   "in a container without user namespaces": {
     wrapper: container,
     says: /^bwrap does not work here: bwrap: .*namespace/,
+    isWithoutNetwork: true,
   },
   "as a plain user in a container without user namespaces": {
     wrapper: container,
     isPlainUser: true,
     says: /^bwrap does not work here: bwrap: .*namespace/,
+    isWithoutNetwork: true,
+  },
+  "in a container with user namespaces and masked parts of /proc": {
+    wrapper: maskedProc,
+    says: /^bwrap does not work here: bwrap: Can't mount proc on/,
+  },
+  "as a plain user in a container with user namespaces and masked parts of /proc": {
+    wrapper: maskedProc,
+    isPlainUser: true,
+    says: /^bwrap does not work here: bwrap: Can't mount proc on/,
   },
   "when it is turned off": { env: () => ({ PURLIN_SANDBOX: "none" }), says: /^PURLIN_SANDBOX=none$/ },
   "when the program that is named can be replaced by all users": {
@@ -145,17 +176,13 @@ const without: Record<string, Configuration & { readonly says: RegExp }> = {
   },
 };
 
-for (const [name, { says, ...configuration }] of Object.entries(without)) {
+for (const [name, { says, isWithoutNetwork = false, ...configuration }] of Object.entries(without)) {
   test(`functions run without a sandbox, and the reason is given, ${name}`, () => {
     const { support, found } = start(configuration);
     assert.match(support.isSupported ? "there is a sandbox" : support.reason, says);
     assert.equal(found["token"], "none", "the environment of the control plane");
     const hasNetwork = !support.isSupported && support.network !== undefined;
-    assert.equal(
-      hasNetwork,
-      configuration.wrapper === undefined,
-      "where user namespaces can be made, so can a network",
-    );
+    assert.equal(hasNetwork, !isWithoutNetwork, "where user namespaces can be made, so can a network");
     if (hasNetwork) assert.equal(found["interfaces"], "lo");
   });
 }

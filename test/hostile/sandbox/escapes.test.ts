@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findSandbox } from "@purlin/function-process";
-import { callCases } from "./forbidden-calls.ts";
-import { encodeCalls, entries, rawCallProgram } from "./raw-calls.ts";
+import { assertRefused, type CallResults, callCases, callPrograms, callsText } from "./forbidden-calls.ts";
 import { runHostile } from "./sandboxed-function.ts";
 
 const support = await findSandbox();
@@ -12,33 +11,8 @@ const support = await findSandbox();
 assert.ok(support.isSupported, JSON.stringify(support));
 
 test(`${callCases.length} system calls, made by number`, async () => {
-  assert.ok(callCases.length >= 120);
-  const { found } = await runHostile(
-    {
-      body: `
-        const made = spawnSync("/function/calls", { input: fs.readFileSync("/function/calls.bin") });
-        const foreign = spawnSync("/function/foreign", { input: fs.readFileSync("/function/foreign.bin") });
-        const returned = Array.from({ length: made.stdout.length / 8 }, (_, at) => Number(made.stdout.readBigInt64LE(at * 8)));
-        return { returned, signal: made.signal, status: made.status, foreign: foreign.signal, wrote: foreign.stdout.length };`,
-      programs: {
-        "function/calls": rawCallProgram(),
-        "function/calls.bin": encodeCalls(callCases),
-        "function/foreign": rawCallProgram(entries.foreign),
-        // getpid, by the number that it has for 32-bit programs.
-        "function/foreign.bin": encodeCalls([{ number: 20, args: [] }]),
-      },
-    },
-    support,
-  );
-  const returned = found["returned"] as readonly number[];
-  assert.equal(returned.length, callCases.length, JSON.stringify(found));
-  for (const [index, { name, returns }] of callCases.entries()) {
-    const got = returned[index] ?? Number.NaN;
-    if (returns === true) assert.ok(got >= 0, `${name}: ${got}, but programs need it`);
-    else assert.equal(got, returns, name);
-  }
-  assert.match(String(found["foreign"]), /^SIG(SYS|SEGV)$/, "calls of 32-bit programs end the process");
-  assert.equal(found["wrote"], 0);
+  const { found } = await runHostile({ body: `return ${callsText};`, programs: callPrograms() }, support);
+  assertRefused(found as unknown as CallResults);
 });
 
 test("what a function finds out about this machine", async () => {
@@ -57,6 +31,11 @@ test("what a function finds out about this machine", async () => {
           status: read("/proc/self/status"),
           known: [process.env, process.argv, process.execPath, process.cwd(), read("/proc/1/cmdline"), read("/proc/1/environ"),
             read("/proc/self/cmdline"), os.hostname(), os.homedir(), os.userInfo()],
+          // Places of this machine have such names.
+          processFiles: ["/proc", "/proc/self", "/proc/1", "/proc/self/net", "/proc/sys/kernel"]
+            .flatMap((folder) => fs.readdirSync(folder).map((name) => folder + "/" + name))
+            .filter((path) => attempt(() => fs.statSync(path).isFile()) === true && !/(mem|kmsg|kcore|map|clear_refs|kallsyms|kpage.*)$/.test(path))
+            .map((path) => ({ path, lines: String(read(path)).split("\\n").filter((line) => /purlin-(hostile|image)-/.test(line)) })),
           interfaces: Object.keys(os.networkInterfaces()),
           localhost: await new Promise((resolve) => {
             const server = net.createServer().listen(0, "localhost", () => { resolve("listens"); server.close(); });
@@ -80,6 +59,20 @@ test("what a function finds out about this machine", async () => {
   ]);
   for (const place of places) assert.ok(!JSON.stringify(found["known"]).includes(place), `it knows ${place}`);
   assert.ok(!JSON.stringify(found["known"]).includes("hunter2"), "the environment of the control plane");
+  const processFiles = found["processFiles"] as readonly { readonly path: string; readonly lines: readonly string[] }[];
+  assert.ok(processFiles.length > 60, `${processFiles.length} files of processes`);
+  const mounts = processFiles.flatMap(({ path, lines }) => {
+    if (lines.length > 0)
+      assert.match(path, /\/mountinfo$/, "another file than the list of mounts shows places of this machine");
+    return lines;
+  });
+  assert.ok(mounts.length > 0, "or places have other names");
+  // The fourth field is the folder in its own file system: no mount option hides it.
+  for (const line of mounts) {
+    const fields = line.split(" ");
+    assert.match(fields[4] ?? "", /^\/(function|tls\/server)$/);
+    assert.doesNotMatch(fields.filter((_, at) => at !== 3).join(" "), /purlin-(hostile|image)-/);
+  }
   const status = String(found["status"]);
   assert.match(status, /^Uid:\s2000\s2000\s2000\s2000$/m);
   assert.match(status, /^NoNewPrivs:\s1$/m);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // System calls that a function must not get through, with the numbers of x86-64, and some that it must.
+import assert from "node:assert/strict";
+import { encodeCalls, entries, rawCallProgram } from "./raw-calls.ts";
 
 /** A call, what it is for, and what it must return: a negative error number, or `true` for success. */
 export interface CallCase {
@@ -164,3 +166,42 @@ function* cases(): Generator<CallCase> {
 
 /** All of them. */
 export const callCases: readonly CallCase[] = [...cases()];
+
+/** The files of an image that make the calls, by path. */
+export function callPrograms(): Readonly<Record<string, Buffer>> {
+  return {
+    "function/calls": rawCallProgram(),
+    "function/calls.bin": encodeCalls(callCases),
+    "function/foreign": rawCallProgram(entries.foreign),
+    // getpid, by the number that it has for 32-bit programs.
+    "function/foreign.bin": encodeCalls([{ number: 20, args: [] }]),
+  };
+}
+
+/** What came of the calls, as an expression of a hostile function. */
+export const callsText = `(() => {
+  const made = spawnSync("/function/calls", { input: fs.readFileSync("/function/calls.bin") });
+  const foreign = spawnSync("/function/foreign", { input: fs.readFileSync("/function/foreign.bin") });
+  const returned = Array.from({ length: made.stdout.length / 8 }, (_, at) => Number(made.stdout.readBigInt64LE(at * 8)));
+  return { returned, signal: made.signal, status: made.status, foreign: foreign.signal, wrote: foreign.stdout.length };
+})()`;
+
+/** What {@link callsText} has found. */
+export interface CallResults {
+  readonly returned: readonly number[];
+  readonly foreign: string | null;
+  readonly wrote: number;
+}
+
+/** All forbidden calls were refused, and those that programs need were not. */
+export function assertRefused(found: CallResults): void {
+  assert.ok(callCases.length >= 120);
+  assert.equal(found.returned.length, callCases.length, JSON.stringify(found));
+  for (const [index, { name, returns }] of callCases.entries()) {
+    const got = found.returned[index] ?? Number.NaN;
+    if (returns === true) assert.ok(got >= 0, `${name}: ${got}, but programs need it`);
+    else assert.equal(got, returns, name);
+  }
+  assert.match(String(found.foreign), /^SIG(SYS|SEGV)$/, "calls of 32-bit programs end the process");
+  assert.equal(found.wrote, 0);
+}

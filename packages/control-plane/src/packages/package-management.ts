@@ -94,6 +94,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   const roots = openImageRoots(join(directory, "roots"), store, { mounts: mountPoints });
   const pins = await openImagePins(join(directory, "images", "pins.json"));
   const sandbox = options.sandbox ?? (await findSandbox());
+  if (sandbox.isSupported && sandbox.notice !== undefined) log.info("sandbox is limited", { reason: sandbox.notice });
   const sockets = await socketFolder(directory);
   // A process that is replaced, because its certificate was renewed, ends when its last lease is released.
   const leases = createRevisionLeases((revision, endpoint) => processes.get(revision)?.acquire(endpoint));

@@ -10,7 +10,11 @@ import { machineFilter } from "./seccomp/filter.ts";
 
 /** Whether functions can be shut in on this machine, and if not, why. */
 export type SandboxSupport =
-  | ({ readonly isSupported: true } & Sandbox)
+  | ({
+      readonly isSupported: true;
+      /** What this machine's sandbox cannot do, and why. */
+      readonly notice?: string | undefined;
+    } & Sandbox)
   | {
       readonly isSupported: false;
       readonly reason: string;
@@ -37,15 +41,19 @@ export async function findSandbox(
   };
   if ("reason" in found) return without(found.reason);
   const program = found.path;
+  const whole = { program, canDisableUserns: true };
+  const problem = await tryOut(whole);
+  if (problem === undefined) return { isSupported: true, ...whole };
   // Versions before 0.8 and those with the setuid bit cannot disable user namespaces; the filter refuses them as well.
-  let problem = "";
-  for (const canDisableUserns of [true, false]) {
-    const sandbox = { program, canDisableUserns };
-    const said = await tryOut(sandbox);
-    if (said === undefined) return { isSupported: true, ...sandbox };
-    problem = said;
-  }
-  return without(`bwrap does not work here: ${problem}`);
+  const weaker = { program, canDisableUserns: false };
+  const last = await tryOut(weaker);
+  if (last !== undefined) return without(`bwrap does not work here: ${last}`);
+  const notice = `bwrap cannot disable user namespaces in the sandbox, ${otherwiseRefused()}: ${problem}`;
+  return { isSupported: true, ...weaker, notice };
+}
+
+function otherwiseRefused(): string {
+  return machineFilter() === undefined ? "and nothing else refuses them" : "only the system call filter refuses them";
 }
 
 /** Makes a sandbox inside a private network, as for a function. Returns what bubblewrap said against it. */
