@@ -7,6 +7,8 @@ import { silentLog, systemClock } from "@purlin/base";
 import { keptCrds } from "@purlin/composition";
 import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
+import { textOf } from "@purlin/kube-objects/errors";
 import { objectsAt } from "@purlin/kube-objects/object";
 import type { CommandInput } from "../../packages/cli/src/options/command-spec.ts";
 import { openUsageWebhook } from "../../packages/cli/src/start/start-services.ts";
@@ -156,6 +158,13 @@ test("while the webhook does not answer, used objects stay and others go; with I
   await assert.rejects(scene.delete(used), /failed calling webhook "nousages\.protection\.crossplane\.io"/);
   await scene.delete(free);
   webhook = await serve("Ignore");
+  // kube-apiserver calls webhooks by its cache of configurations, which is a moment behind.
+  await eventually("kube-apiserver has the new configuration", () =>
+    scene.delete(used, { dryRun: true }).then(
+      () => false,
+      (error: unknown) => textOf(error).includes("This resource is in-use"),
+    ),
+  );
   await webhook[Symbol.asyncDispose]();
   await scene.delete(used);
   await scene.gone(used);

@@ -10,7 +10,7 @@ import { type CompositeBench, configMap, createCompositeBench } from "../../test
 import { cacheDefinition } from "../../test/definitions.ts";
 import { RecordedEvents, startTestCluster, type TestCluster } from "../../test/test-control.ts";
 import { refTo, usageType } from "../../test/usage-scene.ts";
-import { usageCrd } from "../crds/composition-crds.ts";
+import { keptCrds } from "../crds/composition-crds.ts";
 import { createUsageGuard } from "./definition-guard.ts";
 import { createUsageControllers } from "./usage-controller.ts";
 import { UsageIndex } from "./usage-index.ts";
@@ -19,7 +19,7 @@ let cluster: TestCluster;
 let bench: CompositeBench;
 before(async () => {
   cluster = await startTestCluster({ guardDelete: createUsageGuard() });
-  await installCrds(cluster.kube, [usageCrd()]);
+  await installCrds(cluster.kube, keptCrds());
   bench = createCompositeBench(cluster, await cluster.define(cacheDefinition("Cluster")));
   await bench.compositionOf("maps", ["f"]);
 });
@@ -70,10 +70,10 @@ test("a Usage that is no longer composed does not wait for the using object", as
   const { client, kube } = cluster;
   const log = silentLog;
   const deps = { client, engine, events: new RecordedEvents(), clock: systemClock, log, index: new UsageIndex() };
-  const [controller] = createUsageControllers(deps);
-  assert.ok(controller);
-  engine.start(controller.spec);
-  await engine.startWatches(controller.spec.name, controller.watches);
+  for (const { spec, watches } of createUsageControllers(deps)) {
+    engine.start(spec);
+    await engine.startWatches(spec.name, watches);
+  }
   const maps = { apiVersion: "v1", kind: "ConfigMap" };
   for (const name of ["used", "using"]) await kube.create({ ...maps, metadata: { namespace: "default", name } });
   const composed = {

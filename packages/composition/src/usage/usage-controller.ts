@@ -62,11 +62,21 @@ const detailsAnnotation = "crossplane.io/usage-details";
 const timeoutMs = 60_000;
 /** How often the state of kinds that are not watched is read. */
 const pollMs = 60_000;
+/** When to look again at a Usage that is deleted while the controllers start. */
+const startMs = 1000;
 
 /** The controllers of the three kinds of Usages. */
 export function createUsageControllers(deps: UsageControllerDeps): readonly WatchingController[] {
   const objects = new UsedObjects(deps.client.live);
-  return usageTypes.map((type) => createUsageController(type, { ...deps, objects }));
+  const controllers: readonly WatchingController[] = usageTypes.map((type) =>
+    createUsageController(type, { ...deps, objects, isIndexed }),
+  );
+  async function isIndexed(signal: AbortSignal): Promise<boolean> {
+    if (!controllers.every(({ spec }) => deps.engine.isRunning(spec.name))) return false;
+    for (const { spec, watches } of controllers) await deps.engine.startWatches(spec.name, watches, signal);
+    return true;
+  }
+  return controllers;
 }
 
 /** Without the feature, a Usage protects nothing: its event says so, and one that is deleted goes at once. */
@@ -97,7 +107,7 @@ export function createDisabledUsageControllers(
 
 function createUsageController(
   type: TypeRef,
-  deps: UsageControllerDeps & Pick<UsageReconcileDeps, "objects">,
+  deps: UsageControllerDeps & Pick<UsageReconcileDeps, "objects" | "isIndexed">,
 ): WatchingController {
   const { client, events, clock, log, index } = deps;
   const watched = new UsageWatches(type, deps);
@@ -147,6 +157,8 @@ interface UsageReconcileDeps extends UsageControllerDeps {
   readonly type: TypeRef;
   readonly objects: UsedObjects;
   readonly watched: UsageWatches;
+  /** Whether the index has the Usages of all kinds: the controllers start one after the other. */
+  readonly isIndexed: (signal: AbortSignal) => Promise<boolean>;
 }
 
 async function reconcileUsage(context: ReconcileContext, shared: UsageReconcileDeps): Promise<ReconcileResult> {
@@ -164,6 +176,8 @@ async function reconcileUsage(context: ReconcileContext, shared: UsageReconcileD
   }
   if (isDeleted(usage)) {
     if (!hasFinalizer(usage, usageFinalizer)) return {};
+    // One of a kind that is not known yet may hold the object as well.
+    if (!(await shared.isIndexed(signal))) return { requeueAfterMs: startMs };
     const { isComposed, by } = usageEntry(key, usage);
     await watched.start(usage, signal);
     // It may have to wait until the using object is gone.

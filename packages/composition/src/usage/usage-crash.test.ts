@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-const engine = { startWatches: async () => {} } as unknown as ControllerEngine;
+const engine = { isRunning: () => true, startWatches: async () => {} } as unknown as ControllerEngine;
 
 interface PassOptions {
   readonly client: ControllerClient;

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { silentLog, systemClock } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
+import { createControllerEngine } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { testUsages } from "../../test/usage-cases.ts";
-import { configMapType, refTo, UsageScene } from "../../test/usage-scene.ts";
+import { configMapType, legacyType, namespaceType, refTo, UsageScene } from "../../test/usage-scene.ts";
 import { createUsageControllers } from "./usage-controller.ts";
 import { UsageIndex, usageTypes } from "./usage-index.ts";
 import { UsedObjects } from "./usage-objects.ts";
@@ -85,6 +86,42 @@ test("after a restart, an object that is created between the look for it and the
   for (const controller of createUsageControllers({ ...deps, client: racing })) await own.control.run(controller);
   await own.ready(usage);
   assert.ok(isMade);
+});
+
+test("after a restart, a Usage that is deleted does not release an object that one of a kind started later holds", async () => {
+  await using own = await UsageScene.start(undefined, { isIdle: true });
+  const clock = manualClock(Date.now());
+  const { client, events, informers, users } = own.control;
+  const engine = createControllerEngine({ informers, clock });
+  try {
+    const metadata = { name: own.name("ns"), labels: { "crossplane.io/in-use": "true" } };
+    const used = await users.create({ ...namespaceType, metadata });
+    const spec = { of: refTo(metadata.name, {}, namespaceType), reason: "r" };
+    const usage = await own.clusterUsage(spec);
+    await own.edit(usage, { metadata: { finalizers: ["usage.apiextensions.crossplane.io"] } });
+    await own.delete(usage);
+    await own.clusterUsage(spec, legacyType);
+    const controllers = createUsageControllers({ client, engine, events, clock, log: silentLog, index: own.index });
+    let reconciled = 0;
+    for (const [index, { spec: controller, watches }] of controllers.entries()) {
+      // The last kind is the one of the other Usage.
+      if (index === 2) await eventually("the deleted Usage was reconciled", () => reconciled > 0);
+      assert.ok(await own.find(usage), "it waits for the other kinds");
+      const version = (await own.find(used))?.metadata.resourceVersion;
+      assert.equal(version, used.metadata.resourceVersion, "nothing is written to the used object");
+      const reconcile: typeof controller.reconcile = (...args) =>
+        controller.reconcile(...args).finally(() => reconciled++);
+      engine.start({ ...controller, reconcile });
+      await engine.startWatches(controller.name, watches);
+    }
+    await eventually("the Usage goes", async () => {
+      clock.advance(1000);
+      return (await own.find(usage)) === undefined;
+    });
+    assert.equal((await own.find(used))?.metadata.labels?.["crossplane.io/in-use"], "true");
+  } finally {
+    await engine.close();
+  }
 });
 
 test("used objects are cached without their contents, and kinds that are not watched are read from the server", async () => {
