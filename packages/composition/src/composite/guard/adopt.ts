@@ -61,8 +61,9 @@ export async function findArrivals(
 ): Promise<Arrivals> {
   const arrivals: Arrival[] = [];
   const impossible: string[] = [];
+  const desiredByName = new Map(desired.map((resource) => [resource.name, resource]));
   for (const move of moves) {
-    const wanted = desired.find(({ name }) => name === move.to.resource);
+    const wanted = desiredByName.get(move.to.resource);
     if (move.from.composite === undefined || wanted === undefined || observed.resources.has(wanted.name)) continue;
     const found = await findGiven(move.from.composite, { move, xr, wanted: wanted.object }, reader);
     if (found === undefined) continue;

@@ -13,7 +13,7 @@ import { mortalClient, type ResponseWish } from "../../../test/test-doubles.ts";
 import { annotations } from "../../composite-resource/constants.ts";
 import { resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
 import { guardAnnotations } from "./guard.ts";
-import { movesOf } from "./moves.ts";
+import { type Move, movedNames, movesOf } from "./moves.ts";
 
 const { maxDeletes, holdEmpty, approvePlan, moved } = guardAnnotations;
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
@@ -134,6 +134,42 @@ test("a declaration that is wrong says where and how to write it", () => {
   for (const [text, why] of Object.entries(rows)) {
     assert.throws(() => movesOf(declare(text), undefined), { message: `${where} ${why}: ${how}` });
   }
+});
+
+const declaring = (moves: readonly object[]): KubeObject => ({
+  apiVersion: "v1",
+  kind: "A",
+  metadata: { name: "x", annotations: { "purlin.dev/moved": JSON.stringify(moves) } },
+});
+
+test("a thousand moves are read, and more are refused", () => {
+  const object = declaring(Array.from({ length: 1000 }, (_, i) => ({ from: "0", to: `${i + 1}` })));
+  const moves = movesOf(object, undefined);
+  assert.equal(moves.length, 1000);
+  assert.equal(movedNames(moves)?.renames[0]?.length, 1001);
+  assert.throws(() => movesOf(object, declaring([{ from: "a", to: "b" }])), {
+    message: 'A "x" and its Composition declare 1001 moves (limit 1000): remove the moves that were done',
+  });
+});
+
+test("moves connect names in any order", () => {
+  const pairs = ["ab", "cd", "ef", "bc", "gg", "fa", "hi"].map(([from, to]) => ({ from, to }));
+  const groups = movedNames(movesOf(declaring(pairs), undefined))?.renames ?? [];
+  assert.deepEqual(groups.map((names) => names.toSorted().join("")).toSorted(), ["abcdef", "g", "hi"]);
+});
+
+test("the time to connect names grows with their number", () => {
+  const star = (count: number): readonly Move[] =>
+    Array.from({ length: count }, (_, i) => ({ from: { resource: "0" }, to: { resource: `${i + 1}` } }));
+  const cpuOf = (moves: readonly Move[]): number => {
+    const before = process.threadCpuUsage();
+    movedNames(moves);
+    return process.threadCpuUsage(before).user / 1000;
+  };
+  cpuOf(star(2000));
+  const [one, other] = [cpuOf(star(2000)), cpuOf(star(20_000))];
+  // One hundred times as long when every move looks at all names before it.
+  assert.ok(other < 30 * one + 20, `${one} ms for 2,000 moves, ${other} ms for 20,000`);
 });
 
 test("only the steps of a CompositionRevision declare moves, not a field of an XR that has the same name", () => {

@@ -30,9 +30,15 @@ export interface Move {
 
 const known = new WeakMap<KubeObject, readonly Move[]>();
 
+/** Moves that one XR and its revision may declare. Each is looked for among the resources of the XR, and may need objects to be read. */
+const mostMoves = 1000;
+
 /** The moves that an XR and its CompositionRevision declare. Throws when a declaration is not valid. */
 export function movesOf(xr: KubeObject, revision: KubeObject | undefined): readonly Move[] {
-  return [...(revision === undefined ? [] : revisionMoves(revision)), ...annotatedMoves(xr)];
+  const moves = [...(revision === undefined ? [] : revisionMoves(revision)), ...annotatedMoves(xr)];
+  if (moves.length <= mostMoves) return moves;
+  const declared = `${xr.kind} "${xr.metadata.name ?? ""}" and its Composition declare ${moves.length} moves`;
+  throw new Error(`${declared} (limit ${mostMoves}): remove the moves that were done`);
 }
 
 /** By annotation and on the steps. Read once for each version of the revision. */
@@ -152,9 +158,14 @@ function groupsOf(moves: readonly Move[]): readonly (readonly string[])[] {
   const groups = new Map<string, Set<string>>();
   for (const { from, to } of moves) {
     if (from.composite !== undefined || to.composite !== undefined) continue;
-    const joined = new Set([from.resource, to.resource]);
-    for (const name of [from.resource, to.resource]) for (const one of groups.get(name) ?? []) joined.add(one);
-    for (const name of joined) groups.set(name, joined);
+    const [one, other] = [from, to].map(({ resource }) => groups.get(resource) ?? new Set([resource])) as [
+      Set<string>,
+      Set<string>,
+    ];
+    if (one === other) continue;
+    // The names of the smaller group change sides: each does so a few times at most.
+    const [joined, left] = one.size < other.size ? [other, one] : [one, other];
+    for (const name of [...left, from.resource, to.resource]) groups.set(name, joined.add(name));
   }
   return [...new Set(groups.values())].map((names) => [...names]);
 }
