@@ -13,7 +13,8 @@ export type RecordRun = (run: RunRecord) => void;
 /** A reconcile that is being recorded. It collects references; all other work is done later. */
 export class RunDraft {
   readonly steps: StepRecord[] = [];
-  readonly writes: WriteRecord[] = [];
+  readonly #writes: { readonly place: number; readonly write: WriteRecord }[] = [];
+  #sent = 0;
   readonly #cause: string;
   readonly #beganMs: number;
   /** The XR as it was read, and its newest version. Undefined until it was read. */
@@ -38,7 +39,18 @@ export class RunDraft {
     const { namespace, name = "", resourceVersion } = metadata;
     if (resourceVersion === before.metadata.resourceVersion) return;
     const subject = { apiVersion, kind, ...(namespace && { namespace }), name };
-    this.writes.push({ verb: "update", ...subject, subresource: "status", before, after });
+    this.beginWrite()({ verb: "update", ...subject, subresource: "status", before, after });
+  }
+
+  /** Notes that a write is sent. Returns what takes its record: writes that are sent at the same time are answered in any order. */
+  beginWrite(): (write: WriteRecord) => void {
+    const place = this.#sent++;
+    return (write) => void this.#writes.push({ place, write });
+  }
+
+  /** In the order in which they were sent. */
+  get writes(): WriteRecord[] {
+    return this.#writes.toSorted((a, b) => a.place - b.place).map(({ write }) => write);
   }
 
   fail(error: unknown): void {
@@ -70,16 +82,19 @@ export class RunDraft {
 
   #outcome(): RunOutcome {
     if (this.#failure !== undefined) return isConflict(this.#failure.error) ? "conflict" : "failed";
-    return this.writes.length > 0 ? "composed" : "unchanged";
+    return this.#writes.length > 0 ? "composed" : "unchanged";
   }
 }
 
 /** A client that notes every write of a run. */
 export function recordWrites(client: ControllerClient, run: RunDraft): ControllerClient {
-  const note = (verb: WriteRecord["verb"], after: KubeObject, more: Partial<WriteRecord> = {}): void => {
-    const { apiVersion, kind, metadata } = after;
-    const { namespace, name = "" } = metadata;
-    run.writes.push({ verb, apiVersion, kind, ...(namespace && { namespace }), name, after, ...more });
+  const begin = (verb: WriteRecord["verb"]): ((after: KubeObject, more?: Partial<WriteRecord>) => void) => {
+    const take = run.beginWrite();
+    return (after, more = {}) => {
+      const { apiVersion, kind, metadata } = after;
+      const { namespace, name = "" } = metadata;
+      take({ verb, apiVersion, kind, ...(namespace && { namespace }), name, after, ...more });
+    };
   };
   return {
     live: client.live,
@@ -88,35 +103,41 @@ export function recordWrites(client: ControllerClient, run: RunDraft): Controlle
     list: (type, options) => client.list(type, options),
     deleteCollection: (type, options) => client.deleteCollection(type, options),
     async create(object, options) {
+      const note = begin("create");
       const stored = await client.create(object, options);
       // Reviews are questions.
-      if (stored.metadata.uid !== undefined) note("create", stored);
+      if (stored.metadata.uid !== undefined) note(stored);
       return stored;
     },
     async update(object, options) {
+      const note = begin("update");
       const stored = await client.update(object, options);
-      note("update", stored, { before: object, subresource: options?.subresource });
+      note(stored, { before: object, subresource: options?.subresource });
       return stored;
     },
     async patch(target, patch, options) {
+      const note = begin("patch");
       const stored = await client.patch(target, patch, options);
-      note("patch", stored, { subresource: options?.subresource });
+      note(stored, { subresource: options?.subresource });
       return stored;
     },
     async apply(object, options) {
+      const note = begin("apply");
       const stored = await client.apply(object, options);
-      if (options.dryRun !== true) note("apply", stored, { subresource: options.subresource });
+      if (options.dryRun !== true) note(stored, { subresource: options.subresource });
       return stored;
     },
     async applyIfChanged(object, options) {
+      const note = begin("apply");
       const outcome = await client.applyIfChanged(object, options);
-      if (outcome.sent) note("apply", outcome.object, { before: options.observed, subresource: options.subresource });
+      if (outcome.sent) note(outcome.object, { before: options.observed, subresource: options.subresource });
       return outcome;
     },
     async delete(target, options) {
+      const take = run.beginWrite();
       const deleted = await client.delete(target, options);
       const { apiVersion, kind, namespace, name = "" } = target;
-      run.writes.push({ verb: "delete", apiVersion, kind, ...(namespace && { namespace }), name });
+      take({ verb: "delete", apiVersion, kind, ...(namespace && { namespace }), name });
       return deleted;
     },
   };
