@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
 import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import fc from "fast-check";
@@ -38,8 +39,8 @@ const found = (tracker: DependencyTracker, changed: KubeObject): string[] =>
 
 test("a composed object leads to its XR and to no other", () => {
   const tracker = createDependencyTracker();
-  tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
-  tracker.record(two, { composed: [object("b", "ns")], requirements: [] });
+  finish(tracker.record(one, { composed: [object("a", "ns")], requirements: [] }));
+  finish(tracker.record(two, { composed: [object("b", "ns")], requirements: [] }));
   assert.deepEqual(found(tracker, object("a", "ns")), ["ns/one"]);
   assert.deepEqual(found(tracker, object("a", "other")), []);
   assert.deepEqual(found(tracker, object("a", "ns", {}, "Secret")), []);
@@ -56,8 +57,8 @@ test("a schema that functions look at leads from its definition to the XR, and t
   const unneeded: string[] = [];
   const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
   const schemas = [{ apiVersion: "x.org/v1", kind: "Thing" }];
-  tracker.record(one, { composed: [], requirements: [], schemas });
-  tracker.record(two, { composed: [], requirements: [], schemas: [{ apiVersion: "x.org/v2", kind: "Thing" }] });
+  finish(tracker.record(one, { composed: [], requirements: [], schemas }));
+  finish(tracker.record(two, { composed: [], requirements: [], schemas: [{ apiVersion: "x.org/v2", kind: "Thing" }] }));
   assert.deepEqual(found(tracker, crd("Thing", ["v1"])), ["ns/one"]);
   assert.deepEqual(found(tracker, crd("Thing", ["v1", "v2"])), ["ns/one", "two"]);
   assert.deepEqual(found(tracker, crd("Other", ["v1"])), []);
@@ -67,7 +68,7 @@ test("a schema that functions look at leads from its definition to the XR, and t
     tracker.typesOf(one).map(({ kind }) => kind),
     ["CustomResourceDefinition"],
   );
-  tracker.record(one, { composed: [], requirements: [] });
+  finish(tracker.record(one, { composed: [], requirements: [] }));
   assert.deepEqual(found(tracker, crd("Thing", ["v1", "v2"])), ["two"]);
   tracker.forget(two);
   assert.deepEqual(unneeded, ["CustomResourceDefinition"]);
@@ -107,7 +108,7 @@ const selections: Readonly<
 for (const [name, { ask, hits, misses }] of Object.entries(selections)) {
   test(`a requirement ${name}`, () => {
     const tracker = createDependencyTracker();
-    tracker.record(one, { composed: [], requirements: [requirement(ask)] });
+    finish(tracker.record(one, { composed: [], requirements: [requirement(ask)] }));
     for (const hit of hits) assert.deepEqual(found(tracker, hit), ["ns/one"], JSON.stringify(hit));
     for (const miss of misses) assert.deepEqual(found(tracker, miss), [], JSON.stringify(miss));
   });
@@ -120,7 +121,7 @@ test("an XR that depends by name and by label is found once", () => {
     requirement({ labels: { app: "web" } }),
     requirement({}),
   ];
-  tracker.record(one, { composed: [object("a", "ns")], requirements });
+  finish(tracker.record(one, { composed: [object("a", "ns")], requirements }));
   assert.deepEqual(found(tracker, object("a", "ns", { app: "web" })), ["ns/one"]);
 });
 
@@ -128,9 +129,9 @@ test("a kind is needed until its last dependent is removed, which is reported on
   const unneeded: string[] = [];
   const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
   const type = { apiVersion: "v1", kind: "ConfigMap" };
-  tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
-  tracker.record(two, { composed: [object("a", "ns")], requirements: [requirement({})] });
-  tracker.record(one, { composed: [], requirements: [] });
+  finish(tracker.record(one, { composed: [object("a", "ns")], requirements: [] }));
+  finish(tracker.record(two, { composed: [object("a", "ns")], requirements: [requirement({})] }));
+  finish(tracker.record(one, { composed: [], requirements: [] }));
   assert.deepEqual([tracker.isNeeded(type), unneeded], [true, []]);
   tracker.forget(two);
   assert.deepEqual([tracker.isNeeded(type), tracker.typesOf(two)], [false, []]);
@@ -140,8 +141,8 @@ test("a kind is needed until its last dependent is removed, which is reported on
 test("recording again replaces the kinds, and a kind that stays is never released in between", () => {
   const unneeded: string[] = [];
   const tracker = createDependencyTracker(({ kind }) => unneeded.push(kind));
-  tracker.record(one, { composed: [object("a", "ns")], requirements: [] });
-  tracker.record(one, { composed: [object("b", "ns")], requirements: [] });
+  finish(tracker.record(one, { composed: [object("a", "ns")], requirements: [] }));
+  finish(tracker.record(one, { composed: [object("b", "ns")], requirements: [] }));
   assert.deepEqual([found(tracker, object("a", "ns")), found(tracker, object("b", "ns"))], [[], ["ns/one"]]);
   assert.deepEqual(unneeded, []);
 });
@@ -149,7 +150,7 @@ test("recording again replaces the kinds, and a kind that stays is never release
 test("seeds are what the step asked for last time, by name, the last of a name", () => {
   const tracker = createDependencyTracker();
   const [early, late] = [requirement({ name: "a" }), requirement({ name: "b" })];
-  tracker.record(one, { composed: [], requirements: [early, late, requirement({}, "other")] });
+  finish(tracker.record(one, { composed: [], requirements: [early, late, requirement({}, "other")] }));
   assert.deepEqual([...tracker.seeds(one, "s")], [["wanted", late.selector]]);
   assert.equal(tracker.seeds(one, "absent").size, 0);
   assert.equal(tracker.seeds(two, "s").size, 0);
@@ -159,8 +160,8 @@ test("what depends on the same as before, under another name, is seeded under th
   const tracker = createDependencyTracker();
   const before = requirement({ name: "a", namespace: "ns" });
   const after = { ...before, name: "renamed", step: "t" };
-  tracker.record(one, { composed: [object("a", "ns")], requirements: [before] });
-  tracker.record(one, { composed: [object("a", "ns")], requirements: [after] });
+  finish(tracker.record(one, { composed: [object("a", "ns")], requirements: [before] }));
+  finish(tracker.record(one, { composed: [object("a", "ns")], requirements: [after] }));
   assert.deepEqual([tracker.seeds(one, "s").size, [...tracker.seeds(one, "t").keys()]], [0, ["renamed"]]);
   tracker.forget(one);
   assert.deepEqual([found(tracker, object("a", "ns")), tracker.typesOf(one)], [[], []]);
@@ -170,10 +171,10 @@ test("the kinds of an XR are its own, each once", () => {
   const tracker = createDependencyTracker();
   const kindsOf = (xr: ObjectKey): string[] => tracker.typesOf(xr).map(({ kind }) => kind);
   const composed = [object("a", "ns"), object("b", "ns"), object("c", "ns", {}, "Secret")];
-  tracker.record(one, { composed, requirements: [requirement({ name: "x" })] });
-  tracker.record(two, { composed: [object("d", "ns", {}, "Widget")], requirements: [] });
+  finish(tracker.record(one, { composed, requirements: [requirement({ name: "x" })] }));
+  finish(tracker.record(two, { composed: [object("d", "ns", {}, "Widget")], requirements: [] }));
   assert.deepEqual([kindsOf(one), kindsOf(two)], [["ConfigMap", "Secret"], ["Widget"]]);
-  tracker.record(one, { composed: [object("c", "ns", {}, "Secret")], requirements: [] });
+  finish(tracker.record(one, { composed: [object("c", "ns", {}, "Secret")], requirements: [] }));
   assert.deepEqual(kindsOf(one), ["Secret"]);
 });
 
@@ -226,7 +227,7 @@ test("whatever is recorded and forgotten, the index finds what a plain search fi
         known.delete(keyText(xr));
         if (asks === null) tracker.forget(xr);
         else {
-          tracker.record(xr, { composed: [], requirements: asks.map((wanted) => requirement(wanted)) });
+          finish(tracker.record(xr, { composed: [], requirements: asks.map((wanted) => requirement(wanted)) }));
           known.set(keyText(xr), asks);
         }
       }
@@ -248,3 +249,79 @@ function plainMatch(
   if (ask.namespace !== "" && ask.namespace !== namespace) return false;
   return Object.entries(ask.labels ?? {}).every(([key, value]) => labels[key] === value);
 }
+
+test("while new dependencies are recorded, no change is missed of those before", () => {
+  const tracker = createDependencyTracker();
+  const named = (prefix: string): StepRequirement[] =>
+    Array.from({ length: 3000 }, (_, i) => requirement({ name: `${prefix}${i}`, namespace: "ns" }));
+  finish(tracker.record(one, { composed: [], requirements: named("a") }));
+  const recording = tracker.record(one, { composed: [], requirements: named("b") });
+  let parts = 0;
+  const oldest = object("a2999", "ns");
+  for (let part = recording.next(); !part.done; part = recording.next()) {
+    if (++parts === 3) assert.deepEqual(found(tracker, oldest), ["ns/one"]);
+  }
+  assert.ok(parts > 10, `${parts} parts`);
+  assert.deepEqual(found(tracker, oldest), []);
+  assert.deepEqual(found(tracker, object("b0", "ns")), ["ns/one"]);
+});
+
+test("an XR that selects by ten thousand labels of a kind depends on the objects with these, one with more on all", () => {
+  const tracker = createDependencyTracker();
+  const select = (count: number): StepRequirement[] =>
+    Array.from({ length: count }, (_, i) => requirement({ labels: { [`l${i}`]: "x" } }));
+  const other = requirement({ name: "named", namespace: "ns" });
+  finish(
+    tracker.record(one, { composed: [object("w", "ns", {}, "Widget")], requirements: [...select(10_000), other] }),
+  );
+  assert.deepEqual(found(tracker, object("a", "ns")), []);
+  assert.deepEqual(found(tracker, object("a", "ns", { l9999: "x" })), ["ns/one"]);
+  finish(
+    tracker.record(one, { composed: [object("w", "ns", {}, "Widget")], requirements: [...select(10_001), other] }),
+  );
+  assert.deepEqual(found(tracker, object("a", "ns")), ["ns/one"]);
+  assert.deepEqual(found(tracker, object("v", "ns", {}, "Widget")), []);
+  assert.deepEqual(found(tracker, object("w", "ns", {}, "Widget")), ["ns/one"]);
+  tracker.forget(one);
+  assert.deepEqual(found(tracker, object("a", "ns")), []);
+});
+
+test("selectors with thousands of labels are recorded in many parts, and an object is compared with few of them", () => {
+  const tracker = createDependencyTracker();
+  const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`l${i}`, "x"]));
+  const requirements = (seed: string): StepRequirement[] =>
+    Array.from({ length: 500 }, (_, i) => requirement({ labels: { ...labels, [`z${seed}${i}`]: "y" } }));
+  for (const seed of ["a", "b"]) finish(tracker.record(one, { composed: [], requirements: requirements(seed) }));
+  const before = process.threadCpuUsage();
+  for (let i = 0; i < 100; i++) assert.deepEqual(found(tracker, object("a", "ns", labels)), ["ns/one"]);
+  const ms = process.threadCpuUsage(before).user / 1000;
+  // 50 million labels are compared otherwise.
+  assert.ok(ms < 1000, `${ms} ms`);
+});
+
+test("an object with very many labels is found by them, and costs no more than one with few", () => {
+  const tracker = createDependencyTracker();
+  const labels = Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [`l${i}`, "x"]));
+  const large = object("a", "ns", labels);
+  const select = (...keys: string[]): StepRequirement[] => keys.map((key) => requirement({ labels: { [key]: "x" } }));
+  finish(tracker.record(one, { composed: [], requirements: select("l89999", "absent", "__proto__") }));
+  finish(tracker.record(two, { composed: [], requirements: select("other") }));
+  const before = process.threadCpuUsage();
+  for (let i = 0; i < 100; i++) assert.deepEqual(found(tracker, large), ["ns/one"]);
+  const ms = process.threadCpuUsage(before).user / 1000;
+  // 9 million labels are looked up otherwise.
+  assert.ok(ms < 500, `${ms} ms`);
+});
+
+test("with many labels to select by, an object is found by each of its own, until its dependents forget it", () => {
+  const tracker = createDependencyTracker();
+  const requirements = Array.from({ length: 1000 }, (_, i) => requirement({ labels: { [`l${i}`]: "x" } }));
+  finish(tracker.record(one, { composed: [], requirements }));
+  finish(tracker.record(two, { composed: [], requirements: requirements.slice(990) }));
+  assert.deepEqual(found(tracker, object("a", "ns", { l3: "x", l999: "y" })), ["ns/one"]);
+  assert.deepEqual(found(tracker, object("a", "ns", { l990: "x" })), ["ns/one", "two"]);
+  assert.deepEqual(found(tracker, object("a", "ns", { l3: "y" })), []);
+  finish(tracker.record(one, { composed: [], requirements: requirements.slice(0, 5) }));
+  assert.deepEqual(found(tracker, object("a", "ns", { l990: "x" })), ["two"]);
+  assert.deepEqual(found(tracker, object("a", "ns", { l4: "x" })), ["ns/one"]);
+});

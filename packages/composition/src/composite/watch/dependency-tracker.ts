@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock, Log } from "@purlin/base";
+import { type Clock, isPartDone, type Log, type Work } from "@purlin/base";
 import type { ResourceSelector } from "@purlin/function-protocol";
 import type { ControllerEngine } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import type { StepRequirement } from "../run/step-results.ts";
-import { type ObjectReference, ReferenceIndex, sameReference } from "./reference-index.ts";
+import {
+  type ObjectReference,
+  type PlacedReference,
+  placed,
+  ReferenceIndex,
+  sameReference,
+} from "./reference-index.ts";
 
 /** What an XR depends on. */
 interface Dependencies {
@@ -19,8 +25,8 @@ interface Dependencies {
 
 /** An index of the objects that XRs depend on. In memory only: reconciles fill it. */
 export interface DependencyTracker {
-  /** Replaces the dependencies of an XR. */
-  record(xr: ObjectKey, dependencies: Dependencies): void;
+  /** Replaces the dependencies of an XR, in parts. It has those before until it has the new ones. */
+  record(xr: ObjectKey, dependencies: Dependencies): Work<void>;
   forget(xr: ObjectKey): void;
   /** The XRs that depend on an object, each once. The cost grows with the result, not with the index. */
   dependents(object: KubeObject): Iterable<ObjectKey>;
@@ -33,7 +39,7 @@ export interface DependencyTracker {
 }
 
 interface Entry {
-  readonly references: readonly ObjectReference[];
+  readonly references: readonly PlacedReference[];
   readonly types: readonly TypeRef[];
   /** By step, and then by the name that the step gave them. */
   readonly seeds: ReadonlyMap<string, ReadonlyMap<string, ResourceSelector>>;
@@ -46,37 +52,42 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
   const entries = new Map<string, Entry>();
   const index = new ReferenceIndex();
 
-  function drop(key: string): readonly ObjectReference[] {
-    const entry = entries.get(key);
-    for (const reference of entry?.references ?? []) index.remove(key, reference);
-    entries.delete(key);
-    return entry?.references ?? [];
-  }
-
-  function reportUnneeded(references: readonly ObjectReference[]): void {
-    for (const type of typesIn(references)) if (!index.has(type)) onUnneeded(type);
+  function reportUnneeded(types: readonly TypeRef[]): void {
+    for (const type of types) if (!index.has(type)) onUnneeded(type);
   }
 
   return {
-    record(xr, { composed, requirements, schemas = [] }) {
+    *record(xr, dependencies) {
       const key = keyText(xr);
-      const references = [
-        ...composed.map(referenceTo),
-        ...requirements.map(({ selector }) => selectionOf(selector)),
-        ...schemas.map(definitionOf),
-      ];
-      const known = entries.get(key);
+      const seeds = seedsOf(dependencies.requirements);
+      const references = withFewSelectors(referencesOf(dependencies));
+      const before = entries.get(key);
       // Most reconciles find the same dependencies as the last one.
-      if (known !== undefined && isSame(known.references, references)) {
-        entries.set(key, { ...known, seeds: seedsOf(requirements) });
+      if (before !== undefined && (yield* isSame(before.references, references))) {
+        entries.set(key, { ...before, seeds });
         return;
       }
-      const before = drop(key);
-      for (const reference of references) index.add(key, xr, reference);
-      entries.set(key, { references, types: typesIn(references), seeds: seedsOf(requirements) });
-      reportUnneeded(before);
+      const places: PlacedReference[] = [];
+      for (const reference of references) {
+        if (isPartDone() || isLarge(reference)) yield;
+        const place = placed(reference);
+        index.add(key, xr, place);
+        places.push(place);
+      }
+      entries.set(key, { references: places, types: typesIn(references), seeds });
+      for (const place of before?.references ?? []) {
+        if (isPartDone()) yield;
+        index.remove(key, place);
+      }
+      reportUnneeded(before?.types ?? []);
     },
-    forget: (xr) => reportUnneeded(drop(keyText(xr))),
+    forget(xr) {
+      const key = keyText(xr);
+      const before = entries.get(key);
+      for (const place of before?.references ?? []) index.remove(key, place);
+      entries.delete(key);
+      reportUnneeded(before?.types ?? []);
+    },
     dependents: (object) => index.find(object),
     seeds(xr, step) {
       return entries.get(keyText(xr))?.seeds.get(step) ?? noSeeds;
@@ -86,8 +97,48 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
   };
 }
 
-function isSame(a: readonly ObjectReference[], b: readonly ObjectReference[]): boolean {
-  return a.length === b.length && a.every((one, index) => sameReference(one, b[index] as ObjectReference));
+function* isSame(a: readonly PlacedReference[], b: readonly ObjectReference[]): Work<boolean> {
+  if (a.length !== b.length) return false;
+  for (const [index, reference] of b.entries()) {
+    if (isPartDone() || isLarge(reference)) yield;
+    const before = a[index]?.reference;
+    if (before === undefined || !sameReference(before, reference)) return false;
+  }
+  return true;
+}
+
+const manyLabels = 32;
+
+/** Whether a reference is a part of the work of its own. */
+function isLarge({ match }: ObjectReference): boolean {
+  return "labels" in match && match.labels.size > manyLabels;
+}
+
+function referencesOf({ composed, requirements, schemas = [] }: Dependencies): readonly ObjectReference[] {
+  return [
+    ...composed.map(referenceTo),
+    ...requirements.map(({ selector }) => selectionOf(selector)),
+    ...schemas.map(definitionOf),
+  ];
+}
+
+/** Labels in selectors of one kind that an XR depends on: each is compared when an object of the kind changes. */
+const mostLabels = 10_000;
+
+/** The references, where those to too many labels of one kind are one to all objects of the kind: it wakes the XR more often. */
+function withFewSelectors(references: readonly ObjectReference[]): readonly ObjectReference[] {
+  const labels = new Map<string, number>();
+  for (const { type, match } of references) {
+    const name = `${type.apiVersion}/${type.kind}`;
+    if ("labels" in match) labels.set(name, (labels.get(name) ?? 0) + match.labels.size);
+  }
+  const many = new Set([...labels].filter(([, count]) => count > mostLabels).map(([name]) => name));
+  if (many.size === 0) return references;
+  const isKept = ({ type, match }: ObjectReference): boolean =>
+    !("labels" in match && many.has(`${type.apiVersion}/${type.kind}`));
+  const left = references.filter((one) => !isKept(one));
+  const all = typesIn(left).map((type): ObjectReference => ({ type, namespace: "", match: { labels: new Map() } }));
+  return [...references.filter(isKept), ...all];
 }
 
 function seedsOf(requirements: readonly StepRequirement[]): Entry["seeds"] {

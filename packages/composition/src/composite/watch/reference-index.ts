@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { compareUtf8 } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 
@@ -14,6 +13,30 @@ export interface ObjectReference {
     | { readonly labels: ReadonlyMap<string, string> }
     /** A kind, as `apiVersion/Kind`. */
     | { readonly defines: string };
+}
+
+/** A reference with its place in an index. */
+export interface PlacedReference {
+  readonly reference: ObjectReference;
+  readonly anchor: string;
+  /** The key of the label that is the anchor, if one is. */
+  readonly label?: string | undefined;
+  /** The same for references to the same. */
+  readonly key: string;
+}
+
+/** Finds the place of a reference, which costs more than anything that is done with it there. */
+export function placed(reference: ObjectReference): PlacedReference {
+  const { namespace, match } = reference;
+  if (!("labels" in match)) return { reference, anchor: anchorOf(match), key: JSON.stringify([namespace, match]) };
+  const labels = [...match.labels].sort(([a], [b]) => (a < b ? -1 : 1));
+  const [first] = labels;
+  const anchor = first === undefined ? "all" : `label ${JSON.stringify(first)}`;
+  return { reference, anchor, label: first?.[0], key: JSON.stringify([namespace, labels]) };
+}
+
+function anchorOf(match: { readonly name: string } | { readonly defines: string }): string {
+  return "name" in match ? `name ${match.name}` : `defines ${match.defines}`;
 }
 
 interface Holder {
@@ -30,6 +53,8 @@ interface Slot {
 interface KindIndex {
   /** References by an anchor that a matching object must have: its name, one label, a kind, or none. */
   readonly anchors: Map<string, Map<string, Slot>>;
+  /** The keys of labels that are anchors, and how many references have each. */
+  readonly labels: Map<string, number>;
   size: number;
 }
 
@@ -37,26 +62,30 @@ interface KindIndex {
 export class ReferenceIndex {
   readonly #kinds = new Map<string, KindIndex>();
 
-  add(holder: string, key: ObjectKey, reference: ObjectReference): void {
+  add(holder: string, key: ObjectKey, place: PlacedReference): void {
+    const { reference } = place;
     const kind = getOrMake(this.#kinds, kindKey(reference.type), () => ({
       anchors: new Map<string, Map<string, Slot>>(),
+      labels: new Map<string, number>(),
       size: 0,
     }));
-    const slots = getOrMake(kind.anchors, anchorOf(reference), () => new Map<string, Slot>());
-    const slot = getOrMake(slots, referenceKey(reference), () => ({ reference, holders: new Map<string, Holder>() }));
+    const slots = getOrMake(kind.anchors, place.anchor, () => new Map<string, Slot>());
+    const slot = getOrMake(slots, place.key, () => ({ reference, holders: new Map<string, Holder>() }));
     getOrMake(slot.holders, holder, () => ({ key, count: 0 })).count++;
+    if (place.label !== undefined) kind.labels.set(place.label, (kind.labels.get(place.label) ?? 0) + 1);
     kind.size++;
   }
 
-  remove(holder: string, reference: ObjectReference): void {
+  remove(holder: string, { reference, anchor, label, key }: PlacedReference): void {
     const kind = this.#kinds.get(kindKey(reference.type));
-    const slots = kind?.anchors.get(anchorOf(reference));
-    const slot = slots?.get(referenceKey(reference));
+    const slots = kind?.anchors.get(anchor);
+    const slot = slots?.get(key);
     const held = slot?.holders.get(holder);
     if (kind === undefined || slots === undefined || slot === undefined || held === undefined) return;
     if (--held.count === 0) slot.holders.delete(holder);
-    if (slot.holders.size === 0) slots.delete(referenceKey(reference));
-    if (slots.size === 0) kind.anchors.delete(anchorOf(reference));
+    if (slot.holders.size === 0) slots.delete(key);
+    if (slots.size === 0) kind.anchors.delete(anchor);
+    if (label !== undefined) countDown(kind.labels, label);
     if (--kind.size === 0) this.#kinds.delete(kindKey(reference.type));
   }
 
@@ -66,17 +95,22 @@ export class ReferenceIndex {
 
   /** The keys of all XRs that refer to the object, each once. */
   find(object: KubeObject): Iterable<ObjectKey> {
-    const anchors = this.#kinds.get(kindKey(object))?.anchors;
-    if (anchors === undefined) return [];
+    const kind = this.#kinds.get(kindKey(object));
+    if (kind === undefined) return [];
     const found = new Map<string, ObjectKey>();
-    for (const anchor of anchorsOf(object)) {
-      for (const { reference, holders } of anchors.get(anchor)?.values() ?? []) {
-        if (!matches(reference, object)) continue;
+    for (const anchor of anchorsOf(object, kind.labels)) {
+      for (const { reference, holders } of kind.anchors.get(anchor)?.values() ?? []) {
+        if (isIn(found, holders) || !matches(reference, object)) continue;
         for (const [holder, { key }] of holders) found.set(holder, key);
       }
     }
     return found.values();
   }
+}
+
+function isIn(found: ReadonlyMap<string, ObjectKey>, holders: Slot["holders"]): boolean {
+  for (const holder of holders.keys()) if (!found.has(holder)) return false;
+  return true;
 }
 
 /** Whether two references refer to the same. */
@@ -104,18 +138,23 @@ function matches({ namespace, match }: ObjectReference, { metadata }: KubeObject
   return true;
 }
 
-function anchorOf({ match }: ObjectReference): string {
-  if ("name" in match) return `name ${match.name}`;
-  if ("defines" in match) return `defines ${match.defines}`;
-  const [first] = sorted(match.labels);
-  return first === undefined ? "all" : `label ${JSON.stringify(first)}`;
-}
-
-function anchorsOf(object: KubeObject): string[] {
+function anchorsOf(object: KubeObject, anchored: ReadonlyMap<string, number>): string[] {
   const { metadata } = object;
-  const labels = Object.entries(metadata.labels ?? {}).map((label) => `label ${JSON.stringify(label)}`);
+  const labels = labelsOf(metadata.labels ?? {}, anchored).map((label) => `label ${JSON.stringify(label)}`);
   const defined = object.kind === kinds.crd.kind ? definedBy(object).map((kind) => `defines ${kind}`) : [];
   return ["all", `name ${metadata.name ?? ""}`, ...labels, ...defined];
+}
+
+/** With more keys than this among the anchors, those of an object are looked for among them, not the other way round. */
+const manyKeys = 256;
+
+/** The labels that can be anchors. An object may have as many as a request has values. */
+function labelsOf(
+  labels: Readonly<Record<string, string>>,
+  anchored: ReadonlyMap<string, number>,
+): (readonly [key: string, value: string])[] {
+  const keys = anchored.size > manyKeys ? Object.keys(labels).filter((key) => anchored.has(key)) : [...anchored.keys()];
+  return keys.flatMap((key) => (Object.hasOwn(labels, key) ? [[key, labels[key] ?? ""] as const] : []));
 }
 
 /** The kinds of a CRD, one a version. */
@@ -125,16 +164,14 @@ function definedBy(crd: KubeObject): string[] {
   return (Array.isArray(versions) ? versions : []).map((version) => `${group}/${textAt(version, ["name"])}/${kind}`);
 }
 
-function referenceKey({ namespace, match }: ObjectReference): string {
-  return JSON.stringify([namespace, "labels" in match ? sorted(match.labels) : match]);
-}
-
-function sorted(labels: ReadonlyMap<string, string>): [string, string][] {
-  return [...labels].sort(([a], [b]) => compareUtf8(a, b));
-}
-
 function kindKey({ apiVersion, kind }: TypeRef): string {
   return `${apiVersion}/${kind}`;
+}
+
+function countDown(counts: Map<string, number>, key: string): void {
+  const left = (counts.get(key) ?? 0) - 1;
+  if (left > 0) counts.set(key, left);
+  else counts.delete(key);
 }
 
 function getOrMake<T>(map: Map<string, T>, key: string, make: () => T): T {

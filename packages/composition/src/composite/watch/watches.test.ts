@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { silentLog } from "@purlin/base";
+import { finish, silentLog } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import type { CacheChange } from "@purlin/kube-client";
-import { noEvents } from "@purlin/kube-controller";
+import { noEvents, type WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite-state.ts";
 import type { CompositeDeps } from "../context.ts";
@@ -14,7 +14,11 @@ import { baseWatches, watchOn } from "./watches.ts";
 const kind = { definition: "caches.e", type: { apiVersion: "e/v1", kind: "Cache" }, schema: "modern" } as const;
 const one = { name: "one" };
 
-function start(): { state: CompositeState; keys: (type: string, change: CacheChange) => string[] } {
+function start(): {
+  state: CompositeState;
+  watches: readonly WatchSpec[];
+  keys: (type: string, change: CacheChange) => string[];
+} {
   const deps = {
     kind,
     events: noEvents,
@@ -28,7 +32,7 @@ function start(): { state: CompositeState; keys: (type: string, change: CacheCha
     const found = watches.find((watch) => watch.type === type);
     return [...(found?.keys(change) ?? [])].filter((key) => key !== undefined).map(keyText);
   };
-  return { state, keys };
+  return { state, watches, keys };
 }
 
 const map = (name: string, labels: Record<string, string> = {}, more: KubeObject["metadata"] = {}): KubeObject => ({
@@ -51,7 +55,7 @@ const revision = (composition: string, type = kind.type): KubeObject => ({
 
 test("every kind of change of a composed object leads to its XR", () => {
   const { state, keys } = start();
-  state.tracker.record(one, { composed: [map("a")], requirements: [] });
+  finish(state.tracker.record(one, { composed: [map("a")], requirements: [] }));
   assert.deepEqual(keys("Dependency", { type: "added", object: map("a") }), ["one"]);
   assert.deepEqual(keys("Dependency", { type: "updated", object: map("a"), previous: map("a") }), ["one"]);
   assert.deepEqual(keys("Dependency", { type: "deleted", object: map("a") }), ["one"]);
@@ -68,7 +72,7 @@ test("a definition that changes is looked at again while its server has not publ
     spec: { group: "x.org", names: { kind: "Thing" }, versions: [{ name: "v1" }] },
   });
   const schemas = [{ apiVersion: "x.org/v1", kind: "Thing" }];
-  state.tracker.record(one, { composed: [], requirements: [], schemas });
+  finish(state.tracker.record(one, { composed: [], requirements: [], schemas }));
   const woken = (change: CacheChange): string[] =>
     [...watch.keys(change)].filter((key) => key !== undefined).map(keyText);
   assert.deepEqual(woken({ type: "updated", object: crd(1), previous: crd(1) }), ["one"]);
@@ -79,7 +83,7 @@ test("a definition that changes is looked at again while its server has not publ
 
 test("an update that concerns an XR before and after weighs two", () => {
   const { state, keys } = start();
-  state.tracker.record(one, { composed: [map("a")], requirements: [] });
+  finish(state.tracker.record(one, { composed: [map("a")], requirements: [] }));
   const update: CacheChange = { type: "updated", object: map("a"), previous: map("a") };
   const woken = Array.from({ length: 60 }, () => keys("Dependency", update).length).reduce((a, b) => a + b);
   assert.equal(woken, 51, "a burst of 100, two at a time, and the one that opens it");
@@ -88,7 +92,7 @@ test("an update that concerns an XR before and after weighs two", () => {
 
 test("what is being deleted is delivered all the same", () => {
   const { state, keys } = start();
-  state.tracker.record(one, { composed: [map("a")], requirements: [] });
+  finish(state.tracker.record(one, { composed: [map("a")], requirements: [] }));
   const update: CacheChange = { type: "updated", object: map("a"), previous: map("a") };
   for (let i = 0; i < 60; i++) keys("Dependency", update);
   assert.deepEqual(keys("Dependency", update), []);
@@ -135,4 +139,22 @@ test("a pass that runs is not woken by its own writes, and is by those of others
     state.selfUpdates.end(one).map(({ object }) => object.metadata.resourceVersion),
     ["3"],
   );
+});
+
+test("the XRs that one change wakes are woken in parts", () => {
+  const { state, watches } = start();
+  const names = Array.from({ length: 10_000 }, (_, i) => `x${i}`);
+  for (const name of names) {
+    finish(state.tracker.record({ name }, { composed: [map("shared")], requirements: [] }));
+    state.users.note({ type: "added", object: xr(name, "c") });
+  }
+  for (const [type, object] of [
+    ["Dependency", map("shared")],
+    ["CompositionRevision", revision("c")],
+  ] as const) {
+    const keys = [...(watches.find((watch) => watch.type === type)?.keys({ type: "added", object }) ?? [])];
+    const woken = keys.filter((key) => key !== undefined).map(keyText);
+    assert.deepEqual(woken.sort(), names.toSorted());
+    assert.ok(keys.length - woken.length >= 30, `${keys.length - woken.length} parts`);
+  }
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { forEachLimited, inTurns, isPartDone } from "@purlin/base";
 import { create, ResourceSelector } from "@purlin/function-protocol";
 import { type CacheChange, isNoMatch } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
@@ -30,7 +31,7 @@ export function baseWatches(kind: CompositeKind, state: CompositeState): readonl
 
 /** A watch on a kind some XRs depend on. */
 export function watchOn(type: TypeRef, { breaker, tracker, settling, causes }: CompositeState): WatchSpec {
-  const keys = (change: CacheChange): ObjectKey[] => {
+  function* keys(change: CacheChange): Generator<ObjectKey | undefined> {
     const targets = new Map<string, { key: ObjectKey; sides: 1 | 2 }>();
     for (const object of sidesOf(change)) {
       for (const key of tracker.dependents(object)) {
@@ -38,21 +39,31 @@ export function watchOn(type: TypeRef, { breaker, tracker, settling, causes }: C
         targets.set(keyText(key), { key, sides: known === undefined ? 1 : 2 });
       }
     }
-    const woken = [...targets.values()].filter(({ key, sides }) => breaker.admit(key, change.object, sides));
-    if (type.kind === kinds.crd.kind && isRedefined(change)) for (const { key } of woken) settling.changed(key);
-    for (const { key } of woken) causes.note(key, causeOf(change, key));
-    return woken.map(({ key }) => key);
-  };
+    const settles = type.kind === kinds.crd.kind && isRedefined(change);
+    for (const { key, sides } of targets.values()) {
+      if (isPartDone()) yield undefined;
+      if (!breaker.admit(key, change.object, sides)) continue;
+      if (settles) settling.changed(key);
+      causes.note(key, causeOf(change, key));
+      yield key;
+    }
+  }
   return { type: dependencyWatch, object: type, keys };
 }
+
+/** Kinds that are looked up at once. */
+const parallelLookups = 64;
 
 /** Records what an XR depends on, before its resources are applied. */
 export async function recordDependencies(
   context: CompositeContext,
   { composed, outcome }: { readonly composed: readonly KubeObject[]; readonly outcome: PipelineOutcome },
 ): Promise<void> {
-  const requirements = await Promise.all(outcome.requirements.map((wanted) => inScope(wanted, context)));
-  context.state.tracker.record(context.key, { composed, requirements, schemas: outcome.schemas });
+  const requirements: StepRequirement[] = [];
+  await forEachLimited(outcome.requirements, parallelLookups, async (wanted, index) => {
+    requirements[index] = await inScope(wanted, context);
+  });
+  await inTurns(context.state.tracker.record(context.key, { composed, requirements, schemas: outcome.schemas }));
 }
 
 /** A cluster-scoped kind has no namespace, whatever a function asks for. */
@@ -125,20 +136,23 @@ function ownCauseOf(change: CacheChange): string {
   return `watch ${object.kind}/${object.metadata.name ?? ""}`;
 }
 
-function keysOfRevision(
+function* keysOfRevision(
   change: CacheChange,
   { type }: CompositeKind,
   { breaker, users, causes }: CompositeState,
-): ObjectKey[] {
+): Generator<ObjectKey | undefined> {
   const { object } = change;
   const path = ["spec", "compositeTypeRef"];
   const isOurs = textAt(object, [...path, "kind"]) === type.kind;
-  if (!isOurs || textAt(object, [...path, "apiVersion"]) !== type.apiVersion) return [];
+  if (!isOurs || textAt(object, [...path, "apiVersion"]) !== type.apiVersion) return;
   const sides = change.type === "updated" ? 2 : 1;
   const composition = labelOf(object, labels.compositionName) ?? "";
-  const woken = [...users.of(composition)].filter((key) => breaker.admit(key, object, sides));
-  for (const key of woken) causes.note(key, causeOf(change, key));
-  return woken;
+  for (const key of [...users.of(composition)]) {
+    if (isPartDone()) yield undefined;
+    if (!breaker.admit(key, object, sides)) continue;
+    causes.note(key, causeOf(change, key));
+    yield key;
+  }
 }
 
 /** An update also concerns the XRs that depended on the object before it. */
