@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
-import { numberOf, planRevisions } from "./revisions-controller.ts";
+import { numberOf, planningRevisions, planRevisions } from "./revisions-controller.ts";
 
 const composition: KubeObject = {
   ...kinds.composition,
@@ -54,3 +55,24 @@ for (const [name, { reason, revisions, updates, made }] of Object.entries(plans)
     assert.deepEqual([Object.fromEntries(updated), numberOf(plan.create ?? composition)], [updates, made]);
   });
 }
+
+test("a content is compared with one revision after the other, and not with those after one with its hash", () => {
+  const list = Array.from({ length: 20_000 }, (_, i) => i);
+  const of = (last: number): JsonObject => ({ mode: "Pipeline", pipeline: [{ step: "a", input: { list, last } }] });
+  const large = { ...composition, spec: of(0) } as KubeObject;
+  const made = planRevisions(large, []).create ?? assert.fail("no revision");
+  const others = Array.from(
+    { length: 50 },
+    (_, i): KubeObject => ({ ...revision(`r${i}`, i), spec: { ...of(i + 1), revision: i } }),
+  );
+  const partsWith = (revisions: readonly KubeObject[]): number => {
+    const planning = planningRevisions(large, revisions);
+    let parts = 1;
+    while (!planning.next().done) parts++;
+    return parts;
+  };
+  const newest = { ...made, spec: { ...(made["spec"] as JsonObject), revision: 99 } } as KubeObject;
+  const more = partsWith(others) - partsWith([...others, newest]);
+  // Parts of the hash are counted together with other work: one more or less.
+  assert.ok(more >= 48 && more <= 52, `${more} parts`);
+});

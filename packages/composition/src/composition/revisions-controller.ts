@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
-import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
+import {
+  type Clock,
+  finish,
+  inTurns,
+  isPartDone,
+  type Log,
+  silentLog,
+  sorting,
+  systemClock,
+  type Work,
+} from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client";
 import {
   attempt,
@@ -13,7 +23,7 @@ import {
   type WatchingController,
 } from "@purlin/kube-controller";
 import { wrapError } from "@purlin/kube-objects/errors";
-import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } from "@purlin/kube-objects/json";
+import { compareUtf8, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import {
   controllerReference,
   isControlledBy,
@@ -81,7 +91,7 @@ async function keepRevisions(
   const options = { fieldManager: fieldManagers.update, signal };
   const wanted = { [labels.compositionName]: composition.metadata.name ?? "" };
   const revisions = await attempt(steps.list, () => client.list(kinds.revision, { labels: wanted, signal }));
-  const { updates, create } = await attempt(steps.plan, () => planRevisions(composition, revisions));
+  const { updates, create } = await attempt(steps.plan, () => inTurns(planningRevisions(composition, revisions)));
   for (const revision of updates) await attempt(steps.update, () => client.update(revision, options));
   if (create === undefined) return {};
   await attempt(steps.create, () => client.create(create, options));
@@ -101,10 +111,15 @@ interface RevisionPlan {
  * Plans a Composition's revisions, given all that carry its name. Throws when another owner controls one of them.
  */
 export function planRevisions(composition: KubeObject, revisions: readonly KubeObject[]): RevisionPlan {
+  return finish(planningRevisions(composition, revisions));
+}
+
+/** {@link planRevisions} in parts: a Composition may have megabytes, and many revisions that differ in little. */
+export function* planningRevisions(composition: KubeObject, revisions: readonly KubeObject[]): Work<RevisionPlan> {
   const content = contentOf(composition);
-  const hash = hashOf(content);
-  const newest = Math.max(0, ...revisions.map(numberOf));
-  const current = newestFirst(revisions).find((revision) => isOfContent(revision, content, hash));
+  const hash = yield* hashingContent(content);
+  const newest = revisions.reduce((most, revision) => Math.max(most, numberOf(revision)), 0);
+  const current = yield* findingRevision(newestFirst(revisions), content, hash);
   const planned = revisions.map((revision) => {
     const owned = adopted(composition, revision);
     const isLate = revision === current && numberOf(revision) !== newest;
@@ -184,17 +199,62 @@ function contentOfRevision(revision: KubeObject): CompositionContent {
   return contentOf(withMember(revision, ["spec", "revision"], undefined));
 }
 
-/** The hash of a content. */
-export function hashOf(content: CompositionContent): string {
-  const text = printJson(sorted(content));
-  return createHash("sha256").update(text).digest("hex");
+/** The hash of a content: of its JSON text with the members of every object in order. */
+export function* hashingContent(content: CompositionContent): Work<string> {
+  const hash = createHash("sha256");
+  let text = "";
+  yield* printingSorted(content, (part) => {
+    text += part;
+    if (text.length < hashedAtOnce) return;
+    hash.update(text);
+    text = "";
+  });
+  return hash.update(text).digest("hex");
 }
 
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(sorted);
-  if (typeof value !== "object" || value === null) return value;
+const hashedAtOnce = 2 ** 16;
+
+function* printingSorted(value: JsonValue, write: (text: string) => void): Work<void> {
+  if (isPartDone()) yield;
+  if (typeof value !== "object" || value === null) {
+    write(printJson(value));
+    return;
+  }
+  if (Array.isArray(value)) {
+    let before = "[";
+    for (const item of value as readonly JsonValue[]) {
+      write(before);
+      yield* printingSorted(item, write);
+      before = ",";
+    }
+    write(before === "[" ? "[]" : "]");
+    return;
+  }
   const object = value as JsonObject;
-  return Object.fromEntries(sortedKeys(object).map((key) => [key, sorted(object[key] as JsonValue)]));
+  let before = "{";
+  for (const key of yield* keysInOrder(object)) {
+    if (object[key] === undefined) continue;
+    write(`${before}${printJson(key)}:`);
+    yield* printingSorted(object[key] as JsonValue, write);
+    before = ",";
+  }
+  write(before === "{" ? "{}" : "}");
+}
+
+/** Keys that are integers come first, as in every object of JavaScript: the hashes of stored revisions were made so. */
+function* keysInOrder(object: JsonObject): Work<readonly string[]> {
+  const keys = Object.keys(object);
+  const first = keys.findIndex((key) => !isIndex(key));
+  if (first === -1) return keys;
+  return [...keys.slice(0, first), ...(yield* sorting(keys.slice(first), compareUtf8))];
+}
+
+const mostIndexes = 2 ** 32 - 1;
+
+/** Whether JavaScript puts a key in the order of numbers. */
+function isIndex(key: string): boolean {
+  const index = Number(key) >>> 0;
+  return String(index) === key && index < mostIndexes;
 }
 
 const labelLength = 63;
@@ -205,10 +265,18 @@ function hashLabel(hash: string): string {
 }
 
 /**
- * Whether a revision has this content: by its hash, or field by field. The latter recognizes
+ * The first revision with this content: by its hash, or field by field. The latter recognizes
  * revisions that another control plane made and hashed in its own way.
  */
-function isOfContent(revision: KubeObject, content: CompositionContent, hash: string): boolean {
-  if (revision.metadata.labels?.[labels.compositionHash] === hashLabel(hash)) return true;
-  return jsonEqual(contentOfRevision(revision), content);
+function* findingRevision(
+  revisions: readonly KubeObject[],
+  content: CompositionContent,
+  hash: string,
+): Work<KubeObject | undefined> {
+  for (const revision of revisions) {
+    if (revision.metadata.labels?.[labels.compositionHash] === hashLabel(hash)) return revision;
+    yield;
+    if (jsonEqual(contentOfRevision(revision), content)) return revision;
+  }
+  return undefined;
 }
