@@ -8,6 +8,7 @@ export type {
   ControllerClient,
 } from "./client/create-controller-client.ts";
 export { createControllerClient } from "./client/create-controller-client.ts";
+export { compareResourceVersions } from "./client/own-writes.ts";
 export type { Reconcile, ReconcileResult } from "./controller/controller.ts";
 export {
   attempt,

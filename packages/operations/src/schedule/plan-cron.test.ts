@@ -112,6 +112,20 @@ test("history keeps the newest of each outcome, and everything that has not ende
   assert.equal(names(cron({ successfulHistoryLimit: 0, failedHistoryLimit: 0 })).length, 8);
 });
 
+test("of Operations that were created in the same second, history keeps the one that changed last", () => {
+  const created = { creationTimestamp: "2026-01-01T12:00:00Z" };
+  const ended = [
+    made("a", "True", { ...created, resourceVersion: "1000" }),
+    made("b", "True", { ...created, resourceVersion: "999" }),
+    made("c", "True", { ...created, resourceVersion: "998" }),
+  ];
+  const surplus = surplusOf(cron({ successfulHistoryLimit: 1 }), ended);
+  assert.deepEqual(
+    surplus.map(({ metadata }) => metadata.name),
+    ["c", "b"],
+  );
+});
+
 /** One schedule under a clock: it plans whenever it is woken, and remembers what is stored, as after a crash. */
 class Simulation {
   readonly runs: number[] = [];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Clock, type CronSchedule, compareUtf8 } from "@purlin/base";
-import { DelayHeap } from "@purlin/kube-controller";
+import { compareResourceVersions, DelayHeap } from "@purlin/kube-controller";
 import {
   annotationOf,
   conditionOf,
@@ -127,9 +127,13 @@ export function surplusOf(owner: KubeObject, operations: readonly KubeObject[]):
   });
 }
 
-function createdOrder(a: KubeObject, b: KubeObject): number {
-  const byTime = compareUtf8(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "");
-  return byTime === 0 ? compareUtf8(a.metadata.name ?? "", b.metadata.name ?? "") : byTime;
+/** Of the Operations of one second, the one that ended last is the newest. */
+function createdOrder({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
+  return (
+    compareUtf8(a.creationTimestamp ?? "", b.creationTimestamp ?? "") ||
+    compareResourceVersions(a.resourceVersion, b.resourceVersion) ||
+    compareUtf8(a.name ?? "", b.name ?? "")
+  );
 }
 
 /** Wakes keys at times of the day. */
