@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns } from "@purlin/base";
 import { RunDraft, recordWrites } from "@purlin/composition/pipeline";
 import type { CacheChange } from "@purlin/kube-client/objects";
 import {
@@ -161,7 +162,8 @@ async function attemptOnce(context: OperationContext, signal: AbortSignal): Prom
 
 async function finish(context: OperationContext, end: ConditionText): Promise<void> {
   const { stored, attempt, deps } = context;
-  const done = withConditionTexts(withProgress(stored.object, attempt), [conditions.synced, end], deps.clock);
+  const after = await inTurns(withProgress(stored.object, attempt));
+  const done = withConditionTexts(after, [conditions.synced, end], deps.clock);
   await attemptStep(statusStep, () => report(context, done));
 }
 
@@ -170,7 +172,7 @@ async function storeFailure(error: Error, context: OperationContext): Promise<vo
   const counted = withMember(stored.object, ["status", "failures"], failuresOf(stored.object) + 1);
   const failed = withConditionTexts(counted, [reconcileError(error.message)], deps.clock);
   try {
-    await report(context, withProgress(failed, attempt));
+    await report(context, await inTurns(withProgress(failed, attempt)));
   } catch (refused) {
     // Outputs may be too large to be stored. A failure that is not counted would be retried forever.
     if (isConflict(refused)) throw refused;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, objectsAt } from "@purlin/kube-objects/object";
 import { failuresOf, isDone, isSameRequest, limitReached, operationManager, withProgress } from "./operation-status.ts";
 
 const operation = (
@@ -75,7 +76,7 @@ test("outputs of an attempt replace those of the same step, and others stay in t
       ],
     },
   );
-  const after = withProgress(before, progress({ a: { n: 9 }, c: {} }));
+  const after = finish(withProgress(before, progress({ a: { n: 9 }, c: {} })));
   assert.deepEqual((after["status"] as JsonObject)["pipeline"], [
     { step: "a", output: { n: 9 } },
     { step: "b", output: { n: 2 } },
@@ -95,7 +96,7 @@ const ref = (kind: string, name: string, namespace?: string) => ({
   ...(namespace && { namespace }),
 });
 const refsAfter = (before: KubeObject, ...applied: ReturnType<typeof ref>[]): unknown =>
-  (withProgress(before, progress({}, ...applied))["status"] as JsonObject)["appliedResourceRefs"];
+  (finish(withProgress(before, progress({}, ...applied)))["status"] as JsonObject)["appliedResourceRefs"];
 
 test("applied resources are listed once, those of earlier attempts too, sorted as by Crossplane", () => {
   const before = operation({}, { appliedResourceRefs: [ref("Secret", "s", "a")] });
@@ -118,9 +119,22 @@ test("resources whose namespaces and names are the same when joined are differen
 
 test("an attempt without outputs and resources changes nothing", () => {
   const before = operation({}, { failures: 1 });
-  assert.equal(withProgress(before, progress({})), before);
+  assert.equal(finish(withProgress(before, progress({}))), before);
 });
 
 test("each Operation is a field manager of its own", () => {
   assert.equal(operationManager("u-1"), "ops.crossplane.io/operation/u-1");
+});
+
+test("twenty thousand references are merged in parts", () => {
+  const ref = (index: number) => ({ apiVersion: "v1", kind: "ConfigMap", name: `n${(index * 7919) % 20_000}` });
+  const appliedResourceRefs = Array.from({ length: 20_000 }, (_, index) => ref(index));
+  const before = operation({}, { appliedResourceRefs });
+  const merging = withProgress(before, progress({}, ...appliedResourceRefs.slice(0, 10_000)));
+  let parts = 1;
+  let part = merging.next();
+  for (; !part.done; part = merging.next()) parts++;
+  assert.ok(parts > 100, `${parts} parts`);
+  const names = objectsAt(part.value, ["status", "appliedResourceRefs"]).map(({ name }) => name as string);
+  assert.deepEqual([names.length, names[0], names.at(-1)], [20_000, "n0", "n9999"]);
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { isPartDone, sorting, type Work } from "@purlin/base";
 import type { Resource, State } from "@purlin/function-protocol";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound, isNotFound, wrapError } from "@purlin/kube-objects/errors";
@@ -67,18 +68,19 @@ export interface AttemptProgress {
 }
 
 /** The Operation with the outputs and applied resources of an attempt. A later attempt overwrites the output of a step. */
-export function withProgress(operation: KubeObject, { outputs, applied }: AttemptProgress): KubeObject {
+export function* withProgress(operation: KubeObject, { outputs, applied }: AttemptProgress): Work<KubeObject> {
   const known = objectsAt(operation, ["status", "pipeline"]).map(
     (entry) => [stringAt(entry, ["step"]), entry] as const,
   );
   const pipeline = new Map<string, JsonObject>(known);
   for (const [step, output] of outputs) pipeline.set(step, { step, output });
-  const refs = new Map<string, JsonObject>();
-  for (const ref of [...objectsAt(operation, ["status", "appliedResourceRefs"]), ...applied])
-    refs.set(textOfRef(ref, "\n"), ref);
-  const sorted = [...refs.values()].sort((a, b) =>
-    textOfRef(a) < textOfRef(b) ? -1 : textOfRef(a) > textOfRef(b) ? 1 : 0,
-  );
+  const refs = new Map<string, { readonly ref: JsonObject; readonly text: string }>();
+  for (const ref of [...objectsAt(operation, ["status", "appliedResourceRefs"]), ...applied]) {
+    if (isPartDone()) yield;
+    refs.set(textOfRef(ref, "\n"), { ref, text: textOfRef(ref) });
+  }
+  const ordered = yield* sorting([...refs.values()], (a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  const sorted = ordered.map(({ ref }) => ref);
   const withOutputs =
     pipeline.size === 0 ? operation : withMember(operation, ["status", "pipeline"], [...pipeline.values()]);
   return sorted.length === 0 ? withOutputs : withMember(withOutputs, ["status", "appliedResourceRefs"], sorted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rendering alone, for a command that must start fast.
-import { silentLog, systemClock } from "@purlin/base";
+import { finish, silentLog, systemClock } from "@purlin/base";
 import { createMemoryClient } from "@purlin/composition/render";
 import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
 import { type EventText, noEvents, withConditionTexts } from "@purlin/kube-controller";
@@ -86,7 +86,7 @@ export async function renderOperation(operation: KubeObject, options: RenderOpti
   const valid: ConditionText = { type: "ValidPipeline", status: "True", reason: "ValidPipeline" };
   const ends: readonly ConditionText[] = [conditions.succeeded, valid, conditions.synced];
   const resources = client.applied.map(({ object }) => object);
-  return { ...shown(withProgress(operation, attempt), ends), resources, results, context: last };
+  return { ...shown(finish(withProgress(operation, attempt)), ends), resources, results, context: last };
 }
 
 function shown(operation: KubeObject, ends: readonly ConditionText[]): Pick<RenderedOperation, "operation"> {

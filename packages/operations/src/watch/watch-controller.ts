@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns } from "@purlin/base";
 import { type CircuitBreaker, createCircuitBreaker } from "@purlin/composition/pipeline";
 import type { CacheChange } from "@purlin/kube-client/objects";
 import {
@@ -43,9 +44,10 @@ import { lastSuccessOf, runningOf, surplusOf } from "../schedule/plan-cron.ts";
 import {
   type DirtyObject,
   DirtyObjects,
-  isWatched,
+  fieldsProblem,
   operationName,
   typeOf,
+  watchedAmong,
   watchedOperation,
 } from "./watched-object.ts";
 
@@ -130,6 +132,8 @@ async function reconcileWatch(reconcile: WatchReconcile): Promise<ReconcileResul
     const what = `metadata.name must have no more than ${longestLabel} characters`;
     throw new TerminalError("EstablishWatched", `${what}: it is the value of label ${labels.watch}`);
   }
+  const problem = fieldsProblem(stored.object);
+  if (problem !== undefined) throw new TerminalError("EstablishWatched", problem);
   const one = await establish(reconcile);
   const all = await attempt({ reason: "ListOperations", text: "cannot list Operations" }, () =>
     ownedOperations(deps.client, { label: labels.watch, owner: stored.object, signal: context.signal }),
@@ -191,7 +195,7 @@ async function establish({ context, deps, followed }: WatchReconcile): Promise<F
   });
   if (isOther) {
     const found = await deps.client.list(one.type, { signal });
-    one.dirty.select(found.filter((object) => isWatched(watch, object)));
+    one.dirty.select(await inTurns(watchedAmong(watch, found)));
   }
   return one;
 }
@@ -288,7 +292,7 @@ async function report({ context, deps }: WatchReconcile, one: Followed, { all, c
   const running = runningOf(all)
     .toReversed()
     .map(({ metadata }) => metadata.name ?? "");
-  const names = [...created, ...running.filter((name) => !created.includes(name))];
+  const names = [...new Set([...created, ...running])];
   const times = [textAt(watch, ["status", "lastSuccessfulTime"]), lastSuccessOf(all)].filter(
     (time) => time !== undefined,
   );

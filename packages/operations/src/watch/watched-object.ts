@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
+import type { Work } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client/objects";
 import { isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import {
@@ -32,12 +33,64 @@ const maxBriefObjects = 1000;
 /** The resourceVersion of an object that is gone. */
 const syntheticVersion = "ops.crossplane.io/synthetic-deleted";
 
+/** Which objects and changes a WatchOperation names. */
+interface WatchFilter {
+  readonly namespace: string;
+  readonly labels: readonly (readonly [key: string, value: string])[];
+  /** The fields whose changes count, none of them within another; all changes do if there are none. */
+  readonly fields: readonly (readonly string[])[];
+}
+
+const filters = new WeakMap<KubeObject, WatchFilter>();
+
+/** Read once for each version of a WatchOperation: it is used for every change of an object. */
+function filterOf(watch: KubeObject): WatchFilter {
+  const known = filters.get(watch);
+  if (known !== undefined) return known;
+  const filter = {
+    namespace: stringAt(watch, ["spec", "watch", "namespace"]),
+    labels: Object.entries(textMapAt(watch, ["spec", "watch", "matchLabels"]) ?? {}),
+    fields: outermost(watchedFields(watch)).slice(0, mostFields),
+  };
+  filters.set(watch, filter);
+  return filter;
+}
+
+/** Fields that a WatchOperation may name: each is compared when an object changes. */
+const mostFields = 100;
+
+/** Why the fields that a WatchOperation names cannot be used; undefined if they can. */
+export function fieldsProblem(watch: KubeObject): string | undefined {
+  const { length } = watchedFields(watch);
+  if (length <= mostFields) return undefined;
+  return `annotation ${annotations.watchFields} names ${length} fields (limit ${mostFields}): name fewer, or a field that contains them`;
+}
+
+/** The paths of the fields that a WatchOperation names, each once. */
+function watchedFields(watch: KubeObject): readonly string[] {
+  const paths = (annotationOf(watch, annotations.watchFields) ?? "").split(",").map((one) => one.trim());
+  return [...new Set(paths)].filter((path) => path !== "");
+}
+
+const separator = "\0";
+
+/** The members of those paths that have none of the others around them. */
+function outermost(paths: readonly string[]): readonly (readonly string[])[] {
+  const found: string[] = [];
+  // With a separator that comes before all other characters, the paths within one follow it.
+  for (const path of paths.map((one) => one.replaceAll(".", separator)).sort()) {
+    const outer = found.at(-1);
+    if (outer === undefined || !path.startsWith(`${outer}${separator}`)) found.push(path);
+    if (found.length > mostFields) break;
+  }
+  return found.map((path) => path.split(separator));
+}
+
 /** Whether an object is one that a WatchOperation watches. */
 export function isWatched(watch: KubeObject, object: KubeObject): boolean {
-  const namespace = stringAt(watch, ["spec", "watch", "namespace"]);
+  const { namespace, labels: wanted } = filterOf(watch);
   // A cluster-scoped object has no namespace: the field does not apply to it.
   const isInNamespace = namespace === "" || !object.metadata.namespace || object.metadata.namespace === namespace;
-  const wanted = Object.entries(textMapAt(watch, ["spec", "watch", "matchLabels"]) ?? {});
   return (
     isInNamespace && wanted.every(([key, value]) => object.metadata.labels?.[key] === value) && !isOwn(watch, object)
   );
@@ -63,16 +116,25 @@ function isOwn(watch: KubeObject, object: KubeObject): boolean {
   return isOfOperations(stringAt(about, ["apiVersion"])) && isOfName;
 }
 
+/** The objects that a WatchOperation watches, found in parts. */
+export function* watchedAmong(watch: KubeObject, objects: readonly KubeObject[]): Work<readonly KubeObject[]> {
+  const found: KubeObject[] = [];
+  for (const object of objects) {
+    if (isWatched(watch, object)) found.push(object);
+    yield;
+  }
+  return found;
+}
+
 const isOfOperations = (apiVersion: string): boolean => apiVersion.startsWith("ops.crossplane.io/");
 
 /** Whether an update changes a field that the WatchOperation names; every update does unless it names any. */
 function isRelevant(watch: KubeObject, before: KubeObject, after: KubeObject): boolean {
   if (before.metadata.resourceVersion === after.metadata.resourceVersion) return false;
-  const paths = (annotationOf(watch, annotations.watchFields) ?? "").split(",").map((one) => one.trim());
-  const named = paths.filter((path) => path !== "");
-  if (named.length === 0) return true;
-  return named.some((path) => {
-    const [a, b] = [before, after].map((object) => memberAt(object, path.split(".")));
+  const { fields } = filterOf(watch);
+  if (fields.length === 0) return true;
+  return fields.some((path) => {
+    const [a, b] = [before, after].map((object) => memberAt(object, path));
     return a === undefined || b === undefined ? a !== b : !jsonEqual(a, b);
   });
 }
@@ -153,6 +215,8 @@ export class DirtyObjects {
   /** The newest version of a watched object. */
   #seen: bigint;
   #watch: KubeObject;
+  /** The keys of objects that changed since the filter was edited; undefined when the objects that it selects are known. */
+  #changed: Set<string> | undefined;
 
   constructor(watch: KubeObject, now: () => number) {
     this.#now = now;
@@ -162,7 +226,7 @@ export class DirtyObjects {
     this.#seen = this.#start;
   }
 
-  /** Takes over the newest WatchOperation; returns whether other objects are watched now. */
+  /** Takes over the newest WatchOperation; returns whether other objects are watched now, which {@link DirtyObjects.select} is to take over. */
   follow(watch: KubeObject): boolean {
     const filter = (one: KubeObject): string =>
       printJson([
@@ -171,7 +235,9 @@ export class DirtyObjects {
       ]);
     const isOther = filter(this.#watch) !== filter(watch);
     this.#watch = watch;
-    return isOther;
+    // After an earlier edit, the objects may not have been listed: that failed.
+    if (isOther || this.#changed !== undefined) this.#changed = new Set();
+    return this.#changed !== undefined;
   }
 
   /** The number of watched objects. */
@@ -191,6 +257,7 @@ export class DirtyObjects {
   change(change: CacheChange): boolean {
     const { object } = change;
     const key = keyText(keyOf(object));
+    this.#changed?.add(key);
     if (!isWatched(this.#watch, object)) {
       this.#remove(key);
       this.#watched.delete(key);
@@ -211,12 +278,18 @@ export class DirtyObjects {
     return version > this.#start && this.#add({ key, object, version, isUpdate, wasHandled });
   }
 
-  /** The filter was edited: takes over all objects that it selects now. Those that it did not select before become dirty. */
+  /**
+   * The filter was edited: takes over all objects that it selects now. Those that it did not select before become dirty. What changed since
+   * then is known already, and may be older in the list.
+   */
   select(objects: readonly KubeObject[]): void {
+    const changed = this.#changed;
+    this.#changed = undefined;
     const before = new Set(this.#watched);
-    this.#watched.clear();
+    for (const key of before) if (!changed?.has(key)) this.#watched.delete(key);
     for (const object of objects) {
       const key = keyText(keyOf(object));
+      if (changed?.has(key)) continue;
       this.#watched.add(key);
       const version = versionOf(object.metadata.resourceVersion);
       if (!before.has(key)) this.#add({ key, object, version, isUpdate: false, wasHandled: false });
