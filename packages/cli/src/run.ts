@@ -2,8 +2,8 @@
 import { type Command, CommanderError } from "commander";
 import { commandName, ownVersion } from "./command-name.ts";
 import { type Chosen, createProgram, separateSwitches } from "./commands/program.ts";
+import { harmlessLine } from "./harmless.ts";
 import { type Io, isOutputGone } from "./io.ts";
-import { harmlessLine } from "./terminal/harmless.ts";
 import { createStyle } from "./terminal/style.ts";
 import { errorEntry, isAnswer, isJsonWanted, isUserError, jsonErrors, textOf, UserError } from "./user-error.ts";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { openCluster } from "../cluster/cluster-client.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
 import { readManifests, skippedLine } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { actionReport, printData, readOutput } from "../options/data-output.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 

@@ -15,10 +15,10 @@ import { isUnauthorized } from "@purlin/kube-objects/errors";
 import { commandName } from "../command-name.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
+import { harmlessLine } from "../harmless.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { type CommandInput, listOption, parseDuration, textOption, timerDelay } from "../options/command-spec.ts";
 import { currentDataDir, readProjectFile } from "../project/project-file.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { asInput, textOf, UserError } from "../user-error.ts";
 
 /** The API server a command talks to, and the namespace it means when none is named. */

@@ -7,11 +7,11 @@ import { type KubeObject, type ObjectKey, objectsAt, parseApiVersion, type TypeR
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, pathOf, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
 import { actionReport, printData, readOutput } from "../options/data-output.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const pollMs = 50;

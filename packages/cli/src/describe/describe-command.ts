@@ -7,10 +7,10 @@ import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, namespaceFor, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
+import { harmless } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { harmless } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/screen.ts";
 
 const acronyms = new Set(["API", "URL", "UID", "OSB", "GUID"]);

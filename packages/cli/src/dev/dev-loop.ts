@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { headline, type Plan, planText } from "@purlin/preview";
-import { harmless, harmlessLine } from "../terminal/harmless.ts";
+import { harmless, harmlessLine } from "../harmless.ts";
 import type { UpScene } from "../up/run-control-plane.ts";
 import { isUserError, textOf } from "../user-error.ts";
 import type { DevPreview, Save } from "./dev-preview.ts";

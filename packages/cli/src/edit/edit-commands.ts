@@ -12,12 +12,12 @@ import { findResource, findTargets, type Target } from "../cluster/find-resource
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { fetchTarget, objectsOf, printObject } from "../get/selected-objects.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import { unknownFields } from "../manifests/apply-problem.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { actionReport, printData, readOutput } from "../options/data-output.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const header = `# Edit the object below. Lines that begin with a '#' are ignored; an empty file or one

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { humanDuration, type KubeObject } from "@purlin/kube-objects/object";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { harmlessLine } from "../harmless.ts";
 
 /** An event, with the fields that are shown. */
 export interface ShownEvent {

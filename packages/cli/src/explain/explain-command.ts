@@ -18,10 +18,10 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
 import { withCommandName } from "../command-name.ts";
+import { harmless } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { harmless } from "../terminal/harmless.ts";
 import { errorEntry, isUserError, textOf, UserError } from "../user-error.ts";
 
 const version = "explain.purlin.dev/v1alpha1";

@@ -12,9 +12,9 @@ import {
   type Target,
   typeText,
 } from "../cluster/find-resource.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import {

@@ -3,10 +3,10 @@
 import { join, relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type FunctionLog, functionLogFolder, listFunctionLogs } from "@purlin/function-process";
+import { harmless } from "../harmless.ts";
 import type { Io, TextSink } from "../io.ts";
 import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/project-file.ts";
-import { harmless } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 import { type LogLine, type LogReader, printMerged, readLog } from "./merged-logs.ts";
 

@@ -4,8 +4,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FunctionLog } from "@purlin/function-process";
+import { harmless } from "../harmless.ts";
 import type { Io } from "../io.ts";
-import { harmless } from "../terminal/harmless.ts";
 
 /** A line of a function, with what can be read off it. */
 export interface LogLine {

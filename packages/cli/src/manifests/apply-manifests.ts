@@ -4,7 +4,7 @@ import { isNoMatch, isServed, type KubeClient, NoMatchError } from "@purlin/kube
 import { findStatusError } from "@purlin/kube-objects/errors";
 import { conditionsOf, type KubeObject, keyOf, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/yaml-position.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { harmlessLine } from "../harmless.ts";
 import { failureOf, findDefinition, isDefinition, isOffered } from "../tree/defined-kinds.ts";
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf, objectProblems } from "./apply-problem.ts";

@@ -9,9 +9,9 @@ import { withoutNulls } from "@purlin/kube-objects/patch";
 import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import { explain, readTextIfThere, requireInside } from "../files/read-text.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { projectFileName } from "../project/project-file.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 
 /** An object from a file, ready to be applied. */

@@ -3,8 +3,8 @@
 import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { printYaml } from "../files/yaml-file.ts";
+import { harmlessJson } from "../harmless.ts";
 import type { Io } from "../io.ts";
-import { harmlessJson } from "../terminal/harmless.ts";
 import { type errorEntry, UserError } from "../user-error.ts";
 import { type CommandInput, textOption } from "./command-spec.ts";
 

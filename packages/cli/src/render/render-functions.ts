@@ -27,8 +27,8 @@ import {
   parseTarget,
   probeTarget,
 } from "../function-call/probe-target.ts";
+import { harmless, harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
-import { harmless, harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import {
   type FunctionFiles,

@@ -9,7 +9,7 @@ import {
   stringAt,
   textAt,
 } from "@purlin/kube-objects/object";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { harmlessLine } from "../harmless.ts";
 
 const barWidth = 30;
 

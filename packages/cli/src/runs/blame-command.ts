@@ -24,10 +24,10 @@ import {
   type Run,
   type RunSummary,
 } from "@purlin/run-store";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { jsonText, readOutput } from "../options/data-output.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";

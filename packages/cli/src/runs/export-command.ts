@@ -11,10 +11,10 @@ import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-s
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { makeFolder, replaceFile } from "../files/write-files.ts";
 import { printYaml } from "../files/yaml-file.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { isOperation } from "../operation/operation-state.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { literal } from "../test-command/match.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";

@@ -6,10 +6,10 @@ import { type InspectorReceiver, serveInspector } from "@purlin/function-runner"
 import { printJson } from "@purlin/kube-objects/json";
 import { InspectedRuns, openRunStore, type RunStore } from "@purlin/run-store";
 import { readText } from "../files/read-text.ts";
+import { harmlessJson, harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { asInput, textOf, UserError } from "../user-error.ts";
 
 /** A line of the file. */

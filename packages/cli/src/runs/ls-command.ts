@@ -3,10 +3,10 @@
 import { findStatusError } from "@purlin/kube-objects/errors";
 import { humanDuration } from "@purlin/kube-objects/object";
 import type { RunFilter, RunSummary } from "@purlin/run-store";
+import { harmlessJson, harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/screen.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";

@@ -27,11 +27,11 @@ import {
   restoreValues,
 } from "@purlin/run-store";
 import type { Cluster } from "../cluster/cluster-client.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, readTimeout, textOption } from "../options/command-spec.ts";
 import { jsonText, readOutput } from "../options/data-output.ts";
 import { currentDataDir } from "../project/project-file.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openReplayFunction } from "./replay-function.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";

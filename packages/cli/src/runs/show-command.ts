@@ -13,10 +13,10 @@ import {
   responseJson,
 } from "@purlin/run-store";
 import { printYaml } from "../files/yaml-file.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { jsonText, readOutput } from "../options/data-output.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";

@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { harmless } from "../terminal/harmless.ts";
+import { harmless } from "../harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { type CoverageReport, coverageText } from "./coverage.ts";
 import type { TestCase } from "./test-file.ts";

@@ -3,9 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { queryOf, type RunSummary, runsPath } from "@purlin/run-store";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { harmless } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
-import { harmless } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import {

@@ -13,8 +13,8 @@ import {
 import { conditionsOf, type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import type { Resource } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/screen.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { renderForest } from "../tree/render-forest.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Health, ObjectState, TreeNode } from "@purlin/explain";
 import { groupOf } from "@purlin/kube-objects/object";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Style } from "../terminal/style.ts";
 
 const marks: Readonly<Record<Health, string>> = {

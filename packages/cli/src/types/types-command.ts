@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { crdType } from "../tree/defined-kinds.ts";
 import { DefinitionsError, functionInputs, writeProjectTypes } from "./project-types.ts";

@@ -13,7 +13,7 @@ import type { FunctionProcess } from "@purlin/function-process";
 import { functionNotFound, honoredDevelopmentOf } from "@purlin/function-runner";
 import type { InformerLease, InformerPool } from "@purlin/kube-client";
 import { conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { renderForest, type StateLine, stateLines, stateText } from "../tree/render-forest.ts";
 import { upTrust } from "./source-functions.ts";

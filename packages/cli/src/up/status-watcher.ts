@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Explanation, groupByCause, groupText } from "@purlin/explain";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { changedLines, type StateLine } from "../tree/render-forest.ts";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { untilStopped } from "../apiserver/embedded-server.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { endedOperations, unfinishedOperations, unfinishedText } from "../operation/operation-state.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
 import { announceReady, runControlPlane, type UpScene, untilEnded } from "./run-control-plane.ts";
 import { unsettledLines } from "./status-snapshot.ts";
 import { readUpOptions } from "./up-options.ts";

@@ -7,11 +7,11 @@ import { groupOf, type KubeObject, stringAt } from "@purlin/kube-objects/object"
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { ownVersion } from "../command-name.ts";
 import { printYaml } from "../files/yaml-file.ts";
+import { harmless, harmlessJson } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { findManifests, type Manifest, readManifests, skippedLine } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readProjectFile } from "../project/project-file.ts";
-import { harmless, harmlessJson } from "../terminal/harmless.ts";
 import { crdType, definitionType, isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { runOnSaves } from "../up/watch-files.ts";
 import { asInput, errorEntry, isUserError, UserError } from "../user-error.ts";

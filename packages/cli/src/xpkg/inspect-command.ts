@@ -9,10 +9,10 @@ import {
   runtimeLabel,
 } from "@purlin/oci";
 import { printYaml } from "../files/yaml-file.ts";
+import { harmlessJson, harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { readOutput } from "../options/data-output.ts";
-import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/screen.ts";
 import { type OpenedImage, openFileOrImage, sizeText } from "./open-package.ts";
 import { inWorkspace, platformOption } from "./xpkg-workspace.ts";
