@@ -27,7 +27,7 @@ export async function listFiles(path: string, io: Io, endings: readonly string[]
     if (!(await stat(absolute)).isDirectory()) return [path];
     const entries = await readdir(absolute, { withFileTypes: true });
     const wanted = entries.filter(({ name }) => endings.some((ending) => name.endsWith(ending)));
-    for (const entry of wanted) if (entry.isSymbolicLink()) await requireInside(path, join(path, entry.name), io);
+    for (const entry of wanted) if (entry.isSymbolicLink()) await requireInside(path, join(path, entry.name), { io });
     const names = wanted.map(({ name }) => name).sort();
     if (names.length > 0) return names.map((name) => join(path, name));
   } catch (error) {

@@ -55,9 +55,13 @@ export function readTextSync(path: string, shown: string): string {
 }
 
 /** The text of a file; undefined if the file does not exist. Throws as {@link readText}. */
-export async function readTextIfThere(path: string, shown: string): Promise<string | undefined> {
+export async function readTextIfThere(
+  path: string,
+  shown: string,
+  { maxBytes = maxTextBytes }: Pick<ReadTextOptions, "maxBytes"> = {},
+): Promise<string | undefined> {
   try {
-    return decodeUtf8(await readRegularFile(path, limits));
+    return decodeUtf8(await readRegularFile(path, { maxBytes }));
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw new UserError(`cannot read ${shown}: ${explain(error)}`, { cause: error });
@@ -93,14 +97,23 @@ export function explain(error: unknown): string {
 }
 
 /**
- * Rejects a symbolic link that leads out of its folder: the author of the folder did not write its target. Broken links are left to the
- * caller that reads them.
+ * The file that a symbolic link leads to, seen from its folder. Rejects one that leads out of it: the author of the folder did not write its
+ * target. Broken links are left to the caller that reads them.
  */
-export async function requireInside(folder: string, link: string, io: Io): Promise<void> {
+export async function requireInside(
+  folder: string,
+  link: string,
+  {
+    io,
+    advice = "specify it on the command line",
+  }: { readonly io: Pick<Io, "cwd">; readonly advice?: string | undefined },
+): Promise<string | undefined> {
   const root = await realpath(resolve(io.cwd, folder));
   const target = await realpath(resolve(io.cwd, link)).catch(() => undefined);
-  if (target === undefined || target.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
+  if (target === undefined) return undefined;
+  const prefix = root.endsWith(sep) ? root : `${root}${sep}`;
+  if (target.startsWith(prefix)) return target.slice(prefix.length);
   throw new UserError(
-    `cannot read ${link}: it is a symbolic link to ${target}, outside ${folder}: copy the file, or specify it on the command line`,
+    `cannot read ${link}: it is a symbolic link to ${target}, outside ${folder}: copy the file, or ${advice}`,
   );
 }

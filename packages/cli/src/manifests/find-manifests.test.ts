@@ -128,6 +128,37 @@ describe(".purlinignore", () => {
   });
 });
 
+describe("a hostile .purlinignore", () => {
+  test("with stars that match in many ways takes no longer than any other", async () => {
+    const [stars, names] = ["*a".repeat(120), [`${"a".repeat(240)}.yaml`, `${"a".repeat(239)}b.yaml`]];
+    const rules = Array.from({ length: 50 }, (_, at) => `${stars}${at}\n**/**/${stars}${at}\n`).join("");
+    const started = process.cpuUsage();
+    assert.deepEqual(await found({ ...empty(...names), ".purlinignore": rules }), names);
+    const { user } = process.cpuUsage(started);
+    assert.ok(user < 2_000_000, `${user / 1000} ms of CPU time`);
+  });
+
+  test("with a megabyte of patterns is read in parts", async () => {
+    const rules = `${"[a]*?".repeat(800)}\n`.repeat(250);
+    let turns = 0;
+    const count = setInterval(() => turns++, 0);
+    assert.deepEqual(await found({ "a.yaml": "", ".purlinignore": rules }), ["a.yaml"]);
+    clearInterval(count);
+    assert.ok(turns >= 4, `${turns} turns of the event loop`);
+  });
+
+  const refused: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
+    "has too many patterns": ["#\n".repeat(9) + "a\n".repeat(10_001), /\.purlinignore:10010: more than 10000 patterns/],
+    "has a pattern longer than any path": [`a\n${"a".repeat(4097)}`, /\.purlinignore:2: a pattern has at most 4096/],
+    "is too large": ["#".repeat(1024 * 1024 + 1), /cannot read .*\.purlinignore: it has 1\.1 MiB; the limit is 1 MiB/],
+  };
+  for (const [why, [text, says]] of Object.entries(refused)) {
+    test(`is refused when it ${why}`, async () => {
+      await assert.rejects(found({ "a.yaml": "", ".purlinignore": text }), { message: says });
+    });
+  }
+});
+
 describe("files that are read", () => {
   const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
   const files = {

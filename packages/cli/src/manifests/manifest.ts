@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, dirname, join, matchesGlob, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
+import { type AwaitingWork, awaited, inTurns, sorting } from "@purlin/base";
 import { developmentAnnotations } from "@purlin/function-runner";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { withoutNulls } from "@purlin/kube-objects/patch";
 import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
-import { explain, readTextIfThere, requireInside } from "../files/read-text.ts";
+import { explain, requireInside } from "../files/read-text.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { projectFileName } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
+import { type IgnoreFile, ignoreFilesAbove, isIgnored, readIgnoreFile } from "./ignore-file.ts";
 
 /** An object from a file, ready to be applied. */
 export interface Manifest {
@@ -91,21 +94,6 @@ export function prepare(
   return withMember(whole, ["metadata", "annotations", developmentAnnotations.source], resolve(folder, source));
 }
 
-/** The file that lists what is not a manifest. */
-const ignoreFileName = ".purlinignore";
-
-/** Whether a file or folder is left out. `path` is absolute. */
-type Ignores = (path: string, isFolder: boolean) => boolean;
-
-/** One line of an ignore file. */
-interface IgnoreRule {
-  /** Where the ignore file is. */
-  readonly folder: string;
-  readonly glob: string;
-  readonly foldersOnly: boolean;
-  readonly isNegated: boolean;
-}
-
 const endings = [".yaml", ".yml"];
 /** Files of `purlin test` and of xprin, which are not for an API server. */
 const testName = /(\.test|(^|_)xprin)\.ya?ml$/;
@@ -136,7 +124,7 @@ export async function findManifests(paths: readonly string[], io: Io, options: F
     if (found.length === 0) {
       throw new UserError(`${path}: no files ending in ${endings.join(" or ")} found: check the path`);
     }
-    files.push(...found);
+    for (const file of found) files.push(file);
   }
   // A file that is named beside its folder counts once.
   return [...new Map(files.map((file) => [resolve(io.cwd, file), file])).values()];
@@ -147,23 +135,13 @@ async function filesAt(path: string, io: Io, options: FindOptions): Promise<stri
   try {
     const isFolder = (await stat(resolve(io.cwd, path))).isDirectory();
     if (!isFolder) return [path];
-    return await filesBelow(path, { root: path, io, options, rules: await rulesAbove(resolve(io.cwd, path), io.cwd) });
+    const search = { root: path, io, options, files: [] };
+    await inTurns(findBelow(path, search, await ignoreFilesAbove(resolve(io.cwd, path), io.cwd)));
+    return search.files;
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError(`cannot read ${path}: ${explain(error)}`, { cause: error });
   }
-}
-
-/** The rules of the folders from the working directory down to the parent of a folder; none outside of it. */
-async function rulesAbove(folder: string, cwd: string): Promise<readonly IgnoreRule[]> {
-  const below = relative(cwd, folder).split(sep);
-  if (below[0] === "..") return [];
-  let rules: readonly IgnoreRule[] = [];
-  for (let depth = 0; depth < below.length; depth++) {
-    const above = resolve(cwd, ...below.slice(0, depth));
-    if (above !== folder) rules = await readIgnoreFile(above, rules);
-  }
-  return rules;
 }
 
 interface Search {
@@ -171,29 +149,30 @@ interface Search {
   readonly root: string;
   readonly io: Io;
   readonly options: FindOptions;
-  readonly rules: readonly IgnoreRule[];
+  /** What was found. */
+  readonly files: string[];
 }
 
-async function filesBelow(folder: string, { root, io, options, rules: above }: Search): Promise<string[]> {
-  const rules = await readIgnoreFile(resolve(io.cwd, folder), above);
-  const isIgnored = ignoring(rules);
-  const entries = await readdir(resolve(io.cwd, folder), { withFileTypes: true });
+function* findBelow(folder: string, search: Search, above: IgnoreFile | undefined): AwaitingWork<void> {
+  const { root, io, options, files } = search;
+  const ignored = yield* awaited(readIgnoreFile(resolve(io.cwd, folder), above));
+  const entries = yield* awaited(readdir(resolve(io.cwd, folder), { withFileTypes: true }));
   const hasTests = options.tests !== true && entries.some(({ name }) => isTestFile(name));
-  const files: string[] = [];
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of yield* sorting(entries, byName)) {
     const path = join(folder, entry.name);
-    if (isIgnored(resolve(io.cwd, path), entry.isDirectory())) continue;
+    if (yield* isIgnored(ignored, resolve(io.cwd, path), entry.isDirectory())) continue;
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;
       const isGolden = hasTests && goldenFolder.test(entry.name);
-      if (!leftOut && !isGolden) files.push(...(await filesBelow(path, { root, io, options, rules })));
+      if (!leftOut && !isGolden) yield* findBelow(path, search, ignored);
     } else if (isManifest(entry.name, options)) {
-      if (entry.isSymbolicLink()) await requireInside(root, path, io);
+      if (entry.isSymbolicLink()) yield requireInside(root, path, { io });
       files.push(path);
     }
   }
-  return files;
 }
+
+const byName = (a: Dirent, b: Dirent): number => (a.name < b.name ? -1 : 1);
 
 function isManifest(name: string, { tests = false }: FindOptions): boolean {
   const isYaml = endings.some((ending) => name.endsWith(ending));
@@ -203,36 +182,4 @@ function isManifest(name: string, { tests = false }: FindOptions): boolean {
 /** Whether a file has tests, by its name. */
 export function isTestFile(path: string): boolean {
   return testName.test(basename(path));
-}
-
-/** The rules of the folders above, followed by those of the ignore file in this folder. */
-async function readIgnoreFile(folder: string, above: readonly IgnoreRule[]): Promise<readonly IgnoreRule[]> {
-  const file = join(folder, ignoreFileName);
-  const text = (await readTextIfThere(file, file)) ?? "";
-  const lines = text.split("\n").map((line) => line.trim());
-  const rules = lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => ruleOf(line, folder));
-  return rules.length === 0 ? above : [...above, ...rules];
-}
-
-/** As in a .gitignore: a pattern with a slash is seen from its folder, one without matches at any depth; the last match decides. */
-function ruleOf(line: string, folder: string): IgnoreRule {
-  const isNegated = line.startsWith("!");
-  const written = isNegated ? line.slice(1) : line;
-  const foldersOnly = written.endsWith("/");
-  const pattern = foldersOnly ? written.slice(0, -1) : written;
-  const glob = pattern.includes("/") ? pattern.replace(/^\//, "") : `**/${pattern}`;
-  return { folder, glob, foldersOnly, isNegated };
-}
-
-/** Applies rules to files and folders. */
-function ignoring(rules: readonly IgnoreRule[]): Ignores {
-  return (path, isFolder) => {
-    const last = rules.findLast((rule) => (isFolder || !rule.foldersOnly) && matches(rule, path));
-    return last !== undefined && !last.isNegated;
-  };
-}
-
-function matches({ folder, glob }: IgnoreRule, path: string): boolean {
-  const inside = relative(folder, path).split(sep).join("/");
-  return !inside.startsWith("..") && matchesGlob(inside, glob);
 }

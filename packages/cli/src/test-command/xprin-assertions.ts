@@ -10,6 +10,7 @@ import {
   printJson,
 } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { parseGlob } from "../files/glob.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { textOf } from "../user-error.ts";
 import { mismatches, place } from "./match.ts";
@@ -72,20 +73,7 @@ const foundText = (resource: string, matching: readonly KubeObject[]): string =>
 function matcherOf(resource: string): (id: string) => boolean {
   if (resource === "") return () => true;
   const pattern = resource.includes("/") ? resource : `${resource}/*`;
-  const parts = pattern.match(/\[\^?[^\]]+\]|\\.|./gs) ?? [];
-  const source = parts.map((part) => {
-    if (part === "*") return "[^/]*";
-    if (part === "?") return "[^/]";
-    if (part.length > 1 && part.startsWith("[")) return part;
-    return RegExp.escape(part.startsWith("\\") ? part.slice(1) : part);
-  });
-  try {
-    const whole = new RegExp(`^${source.join("")}$`);
-    return (id) => whole.test(id);
-  } catch {
-    // A range such as [z-a]: it matches nothing.
-    return () => false;
-  }
+  return parseGlob(pattern);
 }
 
 function nearest(resource: string, { objects }: Rendered): string {
