@@ -2,9 +2,9 @@
 // Every command that reads a user's file, given each file that does harm: one line that says what, which file and what to do; at once.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { runInProcess } from "../../../packages/cli/test/test-io.ts";
 import { closeSockets, hostileFiles } from "./hostile-files.ts";
@@ -33,6 +33,8 @@ spec:
   pipeline: [{step: s, functionRef: {name: f}}]
 `;
 
+const packageMeta = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: p}\n";
+
 interface Reader {
   readonly args: readonly string[];
   /** What the hostile file is called. */
@@ -42,6 +44,10 @@ interface Reader {
   /** True where the file is not text, so that only its kind and size matter. */
   readonly isBinary?: boolean;
   readonly isFolderFine?: boolean;
+  /** True where a broken link counts as no file. */
+  readonly isBrokenLinkFine?: boolean;
+  /** What it says of text that cannot be parsed, where another parser reads it. */
+  readonly saysOfText?: RegExp;
   /** True where files of any size are read, piece by piece. */
   readonly isSizeFine?: boolean;
 }
@@ -97,6 +103,39 @@ const readers: Readonly<Record<string, Reader>> = {
   "purlin.yaml": { args: ["get", "pods"], file: "purlin.yaml" },
   "xpkg inspect": { args: ["xpkg", "inspect", "x.xpkg"], file: "x.xpkg", isBinary: true },
   "xpkg push": { args: ["xpkg", "push", "localhost:1/a:v1", "-f", "x.xpkg"], file: "x.xpkg", isBinary: true },
+  "xpkg build": {
+    args: ["xpkg", "build"],
+    file: "x.yaml",
+    beside: { "crossplane.yaml": packageMeta },
+    isFolderFine: true,
+    saysOfText:
+      /^error: (x\.yaml:\d+: .*: correct it, or leave a file out with --ignore|cannot read the file x\.yaml: )/,
+  },
+  "xpkg build of examples": {
+    args: ["xpkg", "build"],
+    file: "examples/x.yaml",
+    beside: { "crossplane.yaml": packageMeta },
+    isFolderFine: true,
+  },
+  "xpkg build --function": {
+    args: ["xpkg", "build", "--function", "x.ts"],
+    file: "x.ts",
+    beside: { "crossplane.yaml": packageMeta.replace("Configuration", "Function") },
+    isBinary: true,
+  },
+  "xpkg build --provider": {
+    args: ["xpkg", "build", "--provider", "x.ts"],
+    file: "x.ts",
+    beside: { "crossplane.yaml": packageMeta.replace("Configuration", "Provider") },
+    isBinary: true,
+  },
+  "xpkg build of package.json": {
+    args: ["xpkg", "build"],
+    file: "package.json",
+    beside: { "crossplane.yaml": packageMeta.replace("Configuration", "Function") },
+    isBinary: true,
+    isBrokenLinkFine: true,
+  },
   "function run": { args: ["function", "run", "x.ts", "--insecure"], file: "x.ts", isBinary: true },
   "validate FILE": { args: ["validate", "x.yaml"], file: "x.yaml", isFolderFine: true },
   "validate --old": {
@@ -150,21 +189,23 @@ for (const [command, reader] of Object.entries(readers)) {
   for (const [what, { make, says, isOfAnyKind }] of Object.entries(hostileFiles)) {
     if (reader.isBinary && !isOfAnyKind) continue;
     if (what === "a folder" && reader.isFolderFine) continue;
+    if (/circle|itself/.test(what) && reader.isBrokenLinkFine) continue;
     // Its own reader says so before anything is read.
     if (command === "function run" && /circle|itself|8 GiB/.test(what)) continue;
     test(`${command}: ${what}`, async () => {
       const cwd = freshFolder(reader.beside);
-      mkdirSync(join(cwd, "manifests"));
+      mkdirSync(join(cwd, dirname(reader.file)), { recursive: true });
       await make(join(cwd, reader.file));
       const { exitCode, stdout, stderr } = await runInProcess(reader.args, { cwd, env: { HOME: cwd } });
       assert.notEqual(exitCode, 0, stdout);
       const lines = stderr.trimEnd().split("\n");
       assert.equal(lines.length, 1, stderr.slice(0, 2000));
       assert.match(stderr, /^error: /);
-      const isLinkOut = reader.args.includes(".") || command === "up FOLDER";
+      const isLinkOut = /^(apply FOLDER|up FOLDER|xpkg build|xpkg build of examples)$/.test(command);
       const linkOut = isLinkOut ? "|is a symbolic link to .*, outside " : "";
       if (reader.isSizeFine && /8 GiB/.test(what)) return;
-      assert.match(stderr, isRun(command) ? /not a regular file/ : new RegExp(`${says.source}${linkOut}`));
+      const saysSo = isOfAnyKind ? says : (reader.saysOfText ?? says);
+      assert.match(stderr, isRun(command) ? /not a regular file/ : new RegExp(`${saysSo.source}${linkOut}`));
       assert.ok(stderr.includes(reader.file.split("/").at(-1) ?? ""), stderr);
       assert.ok(stderr.length < 1000, `${stderr.length} characters`);
       assert.doesNotMatch(stderr.trimEnd(), control);
@@ -174,6 +215,33 @@ for (const [command, reader] of Object.entries(readers)) {
 
 function isRun(command: string): boolean {
   return command === "function run";
+}
+
+for (const args of [
+  ["xpkg", "inspect", "x.xpkg"],
+  ["xpkg", "push", "localhost:1/a:v1", "-f", "x.xpkg"],
+]) {
+  test(`${args.slice(0, 2).join(" ")}: a file that grows is read as far as it was when it was opened`, async () => {
+    const cwd = freshFolder();
+    const file = join(cwd, "x.xpkg");
+    // Blocks of zeros end an archive; what follows them is not looked at, and never ends.
+    writeFileSync(file, Buffer.alloc(1024));
+    const growing = setInterval(() => appendFileSync(file, Buffer.alloc(1 << 20)), 1);
+    try {
+      const { exitCode, stderr } = await runInProcess(args, { cwd, env: { HOME: cwd } });
+      assert.deepEqual([exitCode, stderr.trimEnd().split("\n").length], [1, 1], stderr);
+      assert.match(stderr, /^error: x\.xpkg is not a package file: /);
+    } finally {
+      clearInterval(growing);
+    }
+  });
+
+  test(`${args.slice(0, 2).join(" ")}: a file that says it is empty, and is not`, async () => {
+    const cwd = freshFolder();
+    symlinkSync("/proc/self/status", join(cwd, "x.xpkg"));
+    const { stderr } = await runInProcess(args, { cwd, env: { HOME: cwd } });
+    assert.match(stderr, /^error: x\.xpkg is not a package file: /);
+  });
 }
 
 test("a link out of a folder of manifests is refused, one inside is followed, and a file that is named may be a link", async () => {

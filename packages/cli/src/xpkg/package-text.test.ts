@@ -23,6 +23,7 @@ test("the YAML files of a folder are read in an order that is the same everywher
       "package/node_modules/y.yaml": "y: 1\n",
     },
   });
+  // Another name of the same file.
   symlinkSync(join(folder.path, "package/a.yaml"), join(folder.path, "package/link.yaml"));
   const io = new TestIo({ cwd: folder.path });
   const names = async (options = {}): Promise<string[]> =>
@@ -34,6 +35,24 @@ test("the YAML files of a folder are read in an order that is the same everywher
     "package/a.yaml",
     "package/b.yml",
   ]);
+});
+
+test("a link is followed within the folder, and refused where it leads out of it", async () => {
+  using folder = tempFolder({ "package/data/real.txt": "a: 1\n", "outside.yaml": "b: 1\n" });
+  const io = new TestIo({ cwd: folder.path });
+  symlinkSync("data/real.txt", join(folder.path, "package/a.yaml"));
+  assert.deepEqual(await readYamlFolder("package", io), [{ name: "package/a.yaml", text: "a: 1\n" }]);
+  symlinkSync("../outside.yaml", join(folder.path, "package/b.yaml"));
+  const says =
+    /^cannot read package\/b\.yaml: it is a symbolic link to .*\/outside\.yaml, outside package: copy the file, or /;
+  await assert.rejects(readYamlFolder("package", io), { message: says });
+  await assert.rejects(readYamlFolder("package", io, { ignore: ["a.yaml"] }), {
+    message: /leave it out with --ignore$/,
+  });
+  assert.deepEqual(
+    (await readYamlFolder("package", io, { ignore: ["b.yaml"] })).map(({ name }) => name),
+    ["package/a.yaml"],
+  );
 });
 
 test("a folder that is a file, or is missing, is an error with its name", async () => {

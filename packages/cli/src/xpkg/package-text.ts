@@ -3,12 +3,13 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, matchesGlob, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { isJsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
 import { textAt } from "@purlin/kube-objects/object";
 import { isPackageError, type PackageContents, parsePackage, type StreamPlace } from "@purlin/oci";
-import { explain, readText } from "../files/read-text.ts";
+import { parseGlob } from "../files/glob.ts";
+import { explain, readText, requireInside } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
 import type { BundledProvider } from "./package-runtime.ts";
@@ -30,16 +31,29 @@ interface YamlFolderOptions {
 const endings = [".yaml", ".yml"];
 
 /**
- * The YAML files in a folder and the folders below that are not empty, in an order that is the same everywhere. Links are not
- * followed: what they lead to is not the author's. Hidden folders and node_modules are left out.
+ * The YAML files in a folder and the folders below that are not empty, in an order that is the same everywhere. Links to files are followed
+ * within the folder; what is outside is not the author's. Hidden folders and node_modules are left out. Throws a UserError for a YAML
+ * file that is not a regular file.
  */
 export async function readYamlFolder(folder: string, io: Io, options: YamlFolderOptions = {}): Promise<YamlFile[]> {
   try {
     if (!(await stat(resolve(io.cwd, folder))).isDirectory()) throw new UserError(`${folder}: expected a folder`);
-    const names = await namesBelow(resolve(io.cwd, folder), "", options);
+    const globs = (options.ignore ?? []).map(parseGlob);
+    const isLeftOut = (name: string): boolean =>
+      globs.some((matches) => matches(name)) || options.except?.has(resolve(io.cwd, folder, name)) === true;
+    const entries = await yamlBelow(resolve(io.cwd, folder), "", isLeftOut);
+    const own = new Set(entries.filter(({ isLink }) => !isLink).map(({ name }) => name));
     const files: YamlFile[] = [];
-    for (const each of names) {
+    for (const { name: each, isLink } of entries) {
       const name = join(folder, each);
+      if (isLink) {
+        const target = await requireInside(folder, name, {
+          io,
+          advice: options.ignore && "leave it out with --ignore",
+        });
+        // Another name of a file that is read, or left out, is not another object.
+        if (target !== undefined && (own.has(target) || isLeftOut(target))) continue;
+      }
       const text = await readText(name, io, { what: "file" });
       if (text.trim() !== "") files.push({ name, text });
     }
@@ -50,18 +64,26 @@ export async function readYamlFolder(folder: string, io: Io, options: YamlFolder
   }
 }
 
-async function namesBelow(root: string, prefix: string, options: YamlFolderOptions): Promise<string[]> {
-  const { ignore = [], except } = options;
+/** Something that is called as a YAML file is, seen from the folder. */
+interface YamlEntry {
+  readonly name: string;
+  readonly isLink: boolean;
+}
+
+async function yamlBelow(root: string, prefix: string, isLeftOut: (name: string) => boolean): Promise<YamlEntry[]> {
   const entries = await readdir(join(root, prefix), { withFileTypes: true });
-  const names: string[] = [];
+  const found: YamlEntry[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const name = `${prefix}${entry.name}`;
-    if (ignore.some((glob) => matchesGlob(name, glob)) || except?.has(join(root, name))) continue;
-    if (entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules") {
-      names.push(...(await namesBelow(root, `${name}/`, options)));
-    } else if (entry.isFile() && endings.some((ending) => name.endsWith(ending))) names.push(name);
+    if (isLeftOut(name)) continue;
+    if (entry.isDirectory()) {
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      for (const one of await yamlBelow(root, `${name}/`, isLeftOut)) found.push(one);
+    } else if (endings.some((ending) => name.endsWith(ending))) {
+      found.push({ name, isLink: entry.isSymbolicLink() });
+    }
   }
-  return names;
+  return found;
 }
 
 /** The `package.yaml` of a package. */

@@ -95,9 +95,14 @@ export async function readStreamWithin(
   return Buffer.concat(chunks);
 }
 
-/** Throws an UnreadableFileError unless it is a regular file, for a file that other code opens: to open a FIFO could block for ever. */
-export function requireRegularFile(path: string): void {
-  requireRegular(statSync(path));
+/**
+ * Throws an UnreadableFileError unless it is a regular file, for a file that other code opens: to open a FIFO could block for ever. Also for
+ * a file above the limit, where there is one.
+ */
+export function requireRegularFile(path: string, limits?: ReadLimits): void {
+  const found = statSync(path);
+  requireRegular(found);
+  if (limits !== undefined) requireSize(found.size, limits);
 }
 
 function requireRegular(found: Stats): void {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a bundle does when it is started without anything but Node.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { functionProject } from "../../test/function-project.ts";
 import { bundleCommand, bundleFunction } from "./bundle-function.ts";
+import { isPackageError } from "./package-meta.ts";
 
 const handler = `(req) => response.to(req)`;
 const sdk = `import { response } from "@purlin/function-sdk";\n`;
@@ -100,4 +102,46 @@ test("without the SDK the error says how to install it", async () => {
     bundleFunction(join(folder.path, "fn.ts")),
     /: run npm install; a project of purlin function init has the SDK in its folder vendor\/$/,
   );
+});
+
+describe("files that are not regular", () => {
+  const pipe = (path: string): void => void execFileSync("mkfifo", [path]);
+  const cases: readonly { why: string; at: string; make: (path: string) => void; says: RegExp }[] = [
+    { why: "the file of the function", at: "fn.ts", make: pipe, says: /fn\.ts: it is a named pipe \(FIFO\)/ },
+    {
+      why: "an imported FIFO",
+      at: "lib.ts",
+      make: pipe,
+      says: /fn\.ts:1:\d+: cannot read lib\.ts: it is a named pipe/,
+    },
+    {
+      why: "an imported device",
+      at: "lib.ts",
+      make: (path) => symlinkSync("/dev/zero", path),
+      says: /zero: it is a device/,
+    },
+    {
+      why: "an imported file of 8 GiB",
+      at: "lib.ts",
+      make: (path) => {
+        writeFileSync(path, "");
+        truncateSync(path, 8 * 1024 ** 3);
+      },
+      says: /lib\.ts: it has 8 GiB; the limit is 64 MiB/,
+    },
+    { why: "the manifest of the project", at: "package.json", make: pipe, says: /package\.json: it is a named pipe/ },
+    { why: "the settings of TypeScript", at: "tsconfig.json", make: pipe, says: /tsconfig\.json: it is a named pipe/ },
+  ];
+  for (const { why, at, make, says } of cases) {
+    test(`are refused before they are opened: ${why}`, async () => {
+      using folder = tempFolder({ "fn.ts": 'import { a } from "./lib.ts";\nexport default a;\n', "lib.ts": "" });
+      rmSync(join(folder.path, at), { force: true });
+      make(join(folder.path, at));
+      await assert.rejects(bundleFunction(join(folder.path, "fn.ts")), (error) => {
+        assert.ok(isPackageError(error));
+        assert.match(error.message, says);
+        return true;
+      });
+    });
+  }
 });

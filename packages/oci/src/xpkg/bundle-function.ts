@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { access } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { isUnreadableFile, requireRegularFile } from "@purlin/kube-objects/files";
+import type { Plugin } from "esbuild";
 import { PackageError } from "./package-meta.ts";
 
 // The `mappings` of source maps, version 3: lines of segments, each a few numbers relative to the segment before.
@@ -109,9 +110,8 @@ export function bundleProgram(file: string): Promise<FunctionBundle> {
 /** The result depends on the sources alone: not on where they are, nor on when. */
 async function bundle(file: string, contents: string): Promise<FunctionBundle> {
   const path = resolve(file);
-  await access(path).catch((cause: unknown) => {
-    throw new PackageError(`${file}: no such file`, { cause });
-  });
+  requireSource(path, file);
+  for (const settings of settingsAbove(path)) requireSource(settings, relative(dirname(path), settings));
   // A program of its own, needed only here.
   const { build } = await import("esbuild");
   try {
@@ -131,6 +131,7 @@ async function bundle(file: string, contents: string): Promise<FunctionBundle> {
       // Comments would name the folders of this machine.
       minifyWhitespace: true,
       logLevel: "silent",
+      plugins: [onlyRegularFiles(dirname(path))],
     });
     const [map, output] = result.outputFiles;
     if (map === undefined || output === undefined) throw new PackageError(`${file}: the bundle is empty`);
@@ -138,6 +139,45 @@ async function bundle(file: string, contents: string): Promise<FunctionBundle> {
     return { code: withSourceMap(output.text, sourceMap), warnings: result.warnings.map(messageText) };
   } catch (error) {
     throw asPackageError(file, error);
+  }
+}
+
+/** More than any file that people write, or that a package distributes. */
+const limits = { maxBytes: 64 * 1024 * 1024 };
+
+/** The bundler opens what it finds: it would wait for a FIFO for ever, and read a device without end. */
+const onlyRegularFiles = (folder: string): Plugin => ({
+  name: "only-regular-files",
+  setup({ onLoad }) {
+    onLoad({ filter: /^/, namespace: "file" }, ({ path }) => {
+      try {
+        requireRegularFile(path, limits);
+        return undefined;
+      } catch (error) {
+        if (!isUnreadableFile(error)) return undefined;
+        return { errors: [{ text: `cannot read ${relative(folder, path)}: ${error.message}` }] };
+      }
+    });
+  },
+});
+
+/** What the bundler reads before any module: settings in the folder of a file and those above. */
+function settingsAbove(file: string): string[] {
+  const found: string[] = [];
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    for (const name of ["package.json", "tsconfig.json", "jsconfig.json"]) {
+      if (existsSync(join(folder, name))) found.push(join(folder, name));
+    }
+    if (folder === dirname(folder)) return found;
+  }
+}
+
+/** Throws a PackageError for what cannot be read as a source file. */
+function requireSource(path: string, shown: string): void {
+  try {
+    requireRegularFile(path, limits);
+  } catch (cause) {
+    throw new PackageError(`${shown}: ${isUnreadableFile(cause) ? cause.message : "no such file"}`, { cause });
   }
 }
 
