@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createWriteStream } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,7 +110,7 @@ test("skopeo pushes to our registry and pulls from it with the token in a Docker
   t.after(() => registry.close());
   const { store, image } = await built(t);
   const archive = join(await folder(t), "function-x.xpkg");
-  await writeArchive(store, image, archive);
+  await writeArchive(store, image, createWriteStream(archive));
   const to = `docker://${registry.address}/acme/function-x:v1`;
   const config = join(directory, "config.json");
   const auth = Buffer.from(`${registryUser}:token-for-skopeo`).toString("base64");
@@ -138,7 +139,7 @@ test("skopeo pushes to our registry and pulls from it with the token in a Docker
 test("skopeo reads the files we write", async (t) => {
   const { store, image } = await built(t);
   const path = join(await folder(t), "function-x.xpkg");
-  await writeArchive(store, image, path);
+  await writeArchive(store, image, createWriteStream(path));
   const { stdout } = await run("skopeo", ["inspect", "--config", `docker-archive:${path}`]);
   assert.deepEqual((JSON.parse(stdout) as { config: { Entrypoint: string[] } }).config.Entrypoint, ["/function"]);
   const address = await ours(t);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { randomUUID } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
+import { createWriteStream, existsSync, lstatSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -42,7 +42,8 @@ export async function backup(input: CommandInput, io: Io): Promise<undefined> {
   const [file = ""] = input.args;
   const target = resolve(io.cwd, file);
   const directory = currentDataDir(input, io);
-  if (existsSync(target)) throw new UserError(`${file} exists: choose another name`);
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+    throw new UserError(`${file} exists: choose another name`);
   if (!existsSync(join(directory, "store.db"))) {
     const shown = relative(io.cwd, directory) || ".";
     throw new UserError(`${shown} is not the data directory of a control plane: choose one with --data-dir`);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import { resolve } from "node:path";
 import { isNoMatch, type KubeClient } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { groupOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { allResources, findTargets, type Resource } from "../cluster/find-resource.ts";
-import { replaceFile } from "../files/write-files.ts";
+import { writeOutput } from "../files/output-file.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { documentFormats, listText, readOutput } from "../options/data-output.ts";
 import { definitionType } from "../tree/defined-kinds.ts";
-import { textOf, UserError } from "../user-error.ts";
 import { portable } from "./portable-object.ts";
 
 /** `purlin export [--kinds TYPE,…]` */
@@ -87,12 +85,8 @@ async function write(
     io.stdout.write(text);
     return;
   }
-  try {
-    await replaceFile(resolve(io.cwd, out), text);
-  } catch (error) {
-    throw new UserError(`cannot write ${out}: ${textOf(error)}`, { cause: error });
-  }
-  io.stdout.write(`${out}: ${count} ${count === 1 ? "object" : "objects"}\n`);
+  const report = await writeOutput(out, text, { io });
+  report.write(`${out}: ${count} ${count === 1 ? "object" : "objects"}\n`);
 }
 
 /** Kinds whose objects belong to one server: it or its controllers make them. */

@@ -4,7 +4,7 @@ import { issueUserKubeconfig, revokeUser } from "@purlin/kube-apiserver";
 import type { KubeClient } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { replaceFile } from "../files/write-files.ts";
+import { writeOutput } from "../files/output-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/project-file.ts";
@@ -39,8 +39,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const output = textOption(input, "output");
   if (output === undefined) io.stdout.write(text);
   else {
-    await replaceFile(resolve(io.cwd, output), text);
-    io.stdout.write(`${relative(io.cwd, resolve(io.cwd, output))} is valid for ${person.days} days\n`);
+    const report = await writeOutput(output, text, { io });
+    report.write(`${relative(io.cwd, resolve(io.cwd, output))} is valid for ${person.days} days\n`);
   }
   await warnUnlessAllowed(cluster, person, io);
 }

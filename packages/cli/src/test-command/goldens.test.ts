@@ -43,7 +43,7 @@ test("a report that cannot be written is one line with its path, and leaves no o
     ["folder/a.txt/report.xml", "a part of the path is a file, not a folder: check the path"],
   ]) {
     const { exitCode, stderr } = await runInProcess(["test", "--junit", String(path)], { cwd: folder.path, env: {} });
-    assert.deepEqual([exitCode, stderr], [2, `error: --junit ${path}: cannot write the report: ${why}\n`]);
+    assert.deepEqual([exitCode, stderr], [2, `error: cannot write ${path}: ${why}\n`]);
   }
   assert.deepEqual(readdirSync(folder.path).toSorted(), ["folder", "x.test.yaml"]);
 });

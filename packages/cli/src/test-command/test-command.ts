@@ -2,15 +2,17 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { writeOutput } from "../files/output-file.ts";
 import { explain, readTextIfThere } from "../files/read-text.ts";
 import { replaceFile } from "../files/write-files.ts";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { findManifests, isTestFile } from "../manifests/manifest.ts";
 import { type CommandInput, isSet } from "../options/command-spec.ts";
 import { KeyPrompt, keysOf, onKeys, quitKeys } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { runOnSaves } from "../up/watch-files.ts";
-import { asInput, isUserError, textOf, UserError } from "../user-error.ts";
+import { asInput, isUserError, textOf } from "../user-error.ts";
 import { cacheFolder } from "../validate/packages.ts";
 import { Coverage } from "./coverage.ts";
 import { Goldens, obsoleteGoldens } from "./goldens.ts";
@@ -124,7 +126,7 @@ async function testOnce(paths: readonly string[], options: OneRun, io: Io): Prom
   const failures = failuresFile(io);
   const cases = selected(all, options, options.onlyFailed ? await lastFailures(failures) : new Set());
   if (options.listsOnly) {
-    for (const { file, name } of cases) io.stdout.write(`${file}: ${name}\n`);
+    for (const { file, name } of cases) io.stdout.write(`${harmlessLine(file)}: ${harmlessLine(name)}\n`);
     return 0;
   }
   if (cases.length === 0) return noTests(paths, all.length, { options, io });
@@ -139,7 +141,7 @@ async function testOnce(paths: readonly string[], options: OneRun, io: Io): Prom
   }
   const report = options.coverage === undefined ? undefined : coverage.report();
   io.stdout.write(reporter.summary(outcomes, performance.now() - started, report));
-  if (options.junit !== undefined) await writeJunit(options.junit, outcomes, io);
+  if (options.junit !== undefined) await writeOutput(options.junit, junitXml(outcomes), { io, exitCode: 2 });
   await keepFailures(failures, outcomes);
   const isObsolete = await reportObsolete(all, paths, { options, io });
   const isUncovered = report !== undefined && report.percent < (options.coverage ?? 0);
@@ -208,14 +210,6 @@ async function readCases(files: readonly string[], { allowHooks }: TestOptions, 
       ...(await asInput(() => (isXprinFile(file) ? readXprinFile(file, io, suites) : readTestFile(file, io)))),
     );
   return cases;
-}
-
-async function writeJunit(path: string, outcomes: readonly CaseOutcome[], io: Io): Promise<void> {
-  await replaceFile(resolve(io.cwd, path), junitXml(outcomes)).catch((error: unknown) => {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "its folder does not exist: create it" : explain(error);
-    throw new UserError(`--junit ${path}: cannot write the report: ${why}`, { cause: error, exitCode: 2 });
-  });
 }
 
 function noTests(

@@ -73,7 +73,7 @@ test("the same bytes come from any current folder, and examples are those of the
   assert.ok(here.equals(await built(join(project.path, "src"), "-f", "../package", "--function", "function.ts")));
 });
 
-test("a configuration is made of the whole folder, without links, hidden folders and what is ignored", async () => {
+test("a configuration is made of the whole folder, without hidden folders, links to folders and what is ignored", async () => {
   using folder = tempFolder({
     "crossplane.yaml": `# what it is\n${packageMeta("platform", "Configuration")}`,
     "apis/xrd.yaml": `---\n${xrd}---\n`,
@@ -81,10 +81,10 @@ test("a configuration is made of the whole folder, without links, hidden folders
     ".github/ci.yaml": "on: push\n",
     "node_modules/x/y.yaml": "a: b\n",
     "examples/claim.yaml": "kind: Claim\n",
-    "outside.txt": crd,
+    "others/crd.txt": crd,
     "notes.yaml": "# nothing\n\n",
   });
-  symlinkSync("outside.txt", join(folder.path, "link.yaml"));
+  symlinkSync("others", join(folder.path, "link"));
   const { exitCode, stderr } = await xpkg(folder, "build", "-o", "p.xpkg", "--ignore", "apis/dr*");
   assert.deepEqual([exitCode, stderr], [0, ""]);
   const found = await inspect(folder, "p.xpkg");
@@ -212,7 +212,7 @@ const refused: Record<
   NoOutputFolder: {
     files: { "a.yaml": meta },
     args: ["-o", "no/x.xpkg"],
-    says: /no\/x\.xpkg.*: no such file/,
+    says: /cannot write no\/x\.xpkg: its folder does not exist: create it/,
   },
 };
 for (const [name, { files, args = [], code = 1, says }] of Object.entries(refused)) {

@@ -16,7 +16,9 @@ import {
   writeArchive,
 } from "@purlin/oci";
 import { commandName } from "../command-name.ts";
+import { writeOutput } from "../files/output-file.ts";
 import { parseYaml } from "../files/yaml-file.ts";
+import { harmless, harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { formatTable } from "../terminal/screen.ts";
@@ -166,14 +168,14 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
   const { workspace, image, text, examples, runtime, platform, started } = made;
   const { meta, objects } = text.contents;
   const output = textOption(input, "output") ?? defaultFile(meta.name, image.descriptor.digest);
-  await writeArchive(workspace.store, image, resolve(io.cwd, output));
-  for (const warning of runtime.warnings) io.stderr.write(`warning: ${warning}\n`);
+  const to = await writeOutput(output, (stream) => writeArchive(workspace.store, image, stream), { io, mode: 0o666 });
+  for (const warning of runtime.warnings) io.stderr.write(`warning: ${harmlessLine(warning)}\n`);
   if (runtime.title === undefined && meta.kind !== "Configuration") {
     io.stderr.write(
       `warning: this ${meta.kind} has no runtime: add --${meta.kind === "Provider" ? "provider" : "function"}, or --root and --entrypoint\n`,
     );
   }
-  const style = createStyle(io.stdout, io.env);
+  const style = createStyle(to, io.env);
   const rows = [
     ["  package", `${meta.kind} ${meta.name}`],
     ["  digest", image.descriptor.digest],
@@ -184,7 +186,8 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
     ...(started === undefined ? [] : [["  started", started]]),
   ];
   const push = `${commandName(io.env)} xpkg push -f ${displayName(output)} <registry>/<repository>:<tag>`;
-  io.stdout.write(`${style.good("Built")} ${output}\n${formatTable(rows)}\nNext:\n  ${style.code(push)}\n`);
+  const table = formatTable(rows.map((row) => row.map((cell) => harmless(cell))));
+  to.write(`${style.good("Built")} ${harmlessLine(output)}\n${table}\nNext:\n  ${style.code(harmlessLine(push))}\n`);
 }
 
 /** The words of --entrypoint: a JSON list, or what stands between blanks. */

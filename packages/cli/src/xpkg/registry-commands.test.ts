@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // purlin xpkg push, inspect, pull and build --base, with a real registry.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { createWriteStream, readFileSync } from "node:fs";
 import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -189,7 +189,7 @@ test("pull, inspect and push report an image that is not a package", async () =>
       [1, `error: ${formatReference(reference)} is not a package: it has no package.yaml\n`],
     );
   }
-  await writeArchive(store, { manifest: bare }, join(project.path, "plain.xpkg"));
+  await writeArchive(store, { manifest: bare }, createWriteStream(join(project.path, "plain.xpkg")));
   const pushed = await xpkg(project, ["push", "-f", "plain.xpkg", formatReference(reference)]);
   assert.deepEqual(
     [pushed.exitCode, pushed.stderr],

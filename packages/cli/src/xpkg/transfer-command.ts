@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { access, readdir } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Writable } from "node:stream";
 import {
   type BuiltImage,
   formatReference,
@@ -15,6 +16,7 @@ import {
   writeArchive,
 } from "@purlin/oci";
 import { commandName } from "../command-name.ts";
+import { writeOutput } from "../files/output-file.ts";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
@@ -110,8 +112,9 @@ export function pull(input: CommandInput, io: Io): Promise<undefined> {
     const text = await readPackageText(manifest, workspace.store, name);
     const { meta } = await parsePackage(text, `${name}: package.yaml`);
     const output = textOption(input, "output") ?? defaultFile(meta.name, manifestDigest);
-    await writeArchive(workspace.store, { manifest }, resolve(io.cwd, output));
-    io.stdout.write(`${createStyle(io.stdout, io.env).good("Pulled")} ${name} into ${output}\n  ${digest}\n`);
+    const write = (stream: Writable): Promise<void> => writeArchive(workspace.store, { manifest }, stream);
+    const report = await writeOutput(output, write, { io, mode: 0o666 });
+    report.write(`${createStyle(report, io.env).good("Pulled")} ${name} into ${output}\n  ${digest}\n`);
     return undefined;
   });
 }

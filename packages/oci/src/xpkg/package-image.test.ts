@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
+import { createWriteStream } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +89,7 @@ test("an image survives being a file", async (t) => {
     examplesYaml: "x: y\n",
   });
   const path = join(await folder(t), "function-x.xpkg");
-  await writeArchive(store, built, path);
+  await writeArchive(store, built, createWriteStream(path));
   const other = await storeOf(t);
   const read = await readArchive(other, path, "function-x.xpkg");
   assert.equal(read.descriptor.digest, built.descriptor.digest);
@@ -108,10 +109,10 @@ test("a base keeps its compression in a file, and a file that cannot be written 
   }
   const built = await buildImage(store, { ...parts, base });
   const path = join(await folder(t), "x.xpkg");
-  await writeArchive(store, built, path);
+  await writeArchive(store, built, createWriteStream(path));
   const read = await readArchive(await storeOf(t), path, "x.xpkg");
   assert.deepEqual(read.manifest, built.manifest);
-  await assert.rejects(writeArchive(store, built, join(path, "below")), { code: "ENOTDIR" });
+  await assert.rejects(writeArchive(store, built, createWriteStream(join(path, "below"))), { code: "ENOTDIR" });
 });
 
 test("files that are not packages are rejected", async (t) => {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { type TempFolder, tempFolder } from "@purlin/base/testing/temp-folder";
@@ -55,8 +57,8 @@ test("an archive has the layout of docker save, dated nowhere, and the same byte
   using folder = tempFolder();
   const { store, image } = await built(folder);
   const [one, two] = [join(folder.path, "one.xpkg"), join(folder.path, "two.xpkg")];
-  await writeArchive(store, image, one);
-  await writeArchive(store, image, two);
+  await writeArchive(store, image, createWriteStream(one));
+  await writeArchive(store, image, createWriteStream(two));
   assert.ok((await readFile(one)).equals(await readFile(two)));
   const headers = await filesOf(one);
   const layers = image.manifest.layers.map(({ digest }) => `${digest.slice(7)}.tar.gz`);
@@ -71,7 +73,7 @@ test("annotations of layers come back, and so do layers of every size", async ()
   using folder = tempFolder();
   const { store, image } = await built(folder, 6_000_000);
   const path = join(folder.path, "x.xpkg");
-  await writeArchive(store, image, path);
+  await writeArchive(store, image, createWriteStream(path));
   const other = await openContentStore(join(folder.path, "other"));
   const read = await readArchive(other, path, "x.xpkg");
   assert.deepEqual([read.manifest, read.descriptor.digest], [image.manifest, image.descriptor.digest]);
@@ -87,24 +89,32 @@ test("a layer that comes twice is kept once", async () => {
   assert.ok(first);
   const twice = { ...image.manifest, layers: [first, ...image.manifest.layers] };
   const path = join(folder.path, "x.xpkg");
-  await writeArchive(store, { manifest: twice }, path);
+  await writeArchive(store, { manifest: twice }, createWriteStream(path));
   assert.equal((await filesOf(path)).length, 1 + image.manifest.layers.length + 1);
   assert.equal((await readArchive(store, path, "x")).manifest.layers.length, twice.layers.length);
 });
 
-test("a failed write leaves no file and keeps the existing one", async () => {
+test("a layer that is missing from the store fails the archive", async () => {
   using folder = tempFolder();
   const { store, image } = await built(folder);
-  const path = join(folder.path, "x.xpkg");
-  await writeFile(path, "before");
   const [layer] = image.manifest.layers;
   await rm(store.pathOf(layer?.digest ?? ""));
-  await assert.rejects(writeArchive(store, image, path), { code: "ENOENT" });
-  assert.equal(await readFile(path, "utf8"), "before");
-  assert.deepEqual(
-    (await readdir(folder.path)).filter((name) => name.includes("xpkg")),
-    ["x.xpkg"],
-  );
+  const stream = createWriteStream(join(folder.path, "x.xpkg"));
+  await assert.rejects(writeArchive(store, image, stream), { code: "ENOENT" });
+  assert.ok(stream.destroyed);
+});
+
+test("a stream that fails in the middle of a layer ends the archive", async () => {
+  using folder = tempFolder();
+  const { store, image } = await built(folder, 6_000_000);
+  let taken = 0;
+  const full = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      taken += chunk.length;
+      done(taken > 1_000_000 ? new Error("no space left") : null);
+    },
+  });
+  await assert.rejects(writeArchive(store, image, full), /no space left/);
 });
 
 const config = JSON.stringify({ os: "linux", architecture: "amd64" });
@@ -173,7 +183,7 @@ test("files that are not archives, truncated or unreadable fail with a reason an
   using folder = tempFolder();
   const { store, image } = await built(folder, 100_000);
   const path = join(folder.path, "x.xpkg");
-  await writeArchive(store, image, path);
+  await writeArchive(store, image, createWriteStream(path));
   const bytes = await readFile(path);
   const advice = '; build one with "purlin xpkg build"';
   const early = `is not a package file: unexpected end of file; copy it again, or ${advice.slice(2)}`;

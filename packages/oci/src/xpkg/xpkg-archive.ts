@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { textOf } from "@purlin/kube-objects/errors";
 import { isUnreadableFile, openRegularFile } from "@purlin/kube-objects/files";
@@ -23,13 +23,13 @@ const maxArchiveBytes = 4 * 1024 ** 3;
 const maxFiles = 4096;
 
 /**
- * Writes an image to one file, in the layout of `docker save`: what `.xpkg` files are. The annotations of layers have no place
+ * Writes an image to a stream and ends it, in the layout of `docker save`: what `.xpkg` files are. The annotations of layers have no place
  * there; labels of the configuration bring them back.
  */
 export async function writeArchive(
   store: ContentStore,
   { manifest }: Pick<BuiltImage, "manifest">,
-  path: string,
+  stream: Writable,
 ): Promise<void> {
   const layers = unique(manifest.layers);
   const table = [
@@ -39,20 +39,18 @@ export async function writeArchive(
       Layers: manifest.layers.map(({ digest }) => layerFile(digest)),
     },
   ];
-  const draft = `${path}.partial`;
   const tar = pack();
-  // Opened first: a file that cannot be written would leave the archive waiting to be read.
-  const file = await open(draft, "w");
-  const writing = pipeline(tar, file.createWriteStream());
+  const writing = pipeline(tar, stream);
   writing.catch(() => {});
   const add = async (name: string, size: number, content: Readable): Promise<void> => {
     const sink = tar.entry({ name, size, mode: 0o644, mtime: new Date(0) });
     // An error of the archive also ends this entry; it is reported there.
     sink.on("error", () => {});
     for await (const chunk of content as AsyncIterable<Buffer>) {
-      if (!sink.write(chunk)) await new Promise<void>((go) => sink.once("drain", () => go()));
+      // A stream that failed never drains.
+      if (!sink.write(chunk)) await Promise.race([new Promise<void>((go) => sink.once("drain", () => go())), writing]);
     }
-    await new Promise<void>((go) => sink.once("close", () => go()).end(null));
+    await Promise.race([new Promise<void>((go) => sink.once("close", () => go()).end(null)), writing]);
   };
   try {
     await add(manifest.config.digest, manifest.config.size, store.open(manifest.config.digest));
@@ -61,10 +59,8 @@ export async function writeArchive(
     await add("manifest.json", index.length, Readable.from([index]));
     tar.finalize();
     await writing;
-    await rename(draft, path);
   } catch (error) {
     tar.destroy(error as Error);
-    await rm(draft, { force: true });
     throw error;
   }
 }
@@ -144,13 +140,16 @@ async function imageOf(store: ContentStore, files: ArchiveFiles, name: string): 
   const configBytes = await readSmall(files, configName);
   if (configBytes === undefined) throw new PackageError(`${name} is not a package file: ${configName} is missing`);
   const { labels } = parseImageConfig(configBytes, name);
+  if (layerNames.length > maxFiles) {
+    throw new PackageError(`${name} is not a package file: it has more than ${maxFiles} layers; ${advice}`);
+  }
   const layers: Descriptor[] = [];
+  // A layer that is listed again is read once.
+  const added = new Map<string, { digest: string; size: number }>();
   for (const layerName of layerNames) {
-    const { digest, size } = await addFile(
-      store,
-      files.get(layerName),
-      `${name} is not a package file: the layer ${layerName}`,
-    );
+    const what = `${name} is not a package file: the layer ${layerName}`;
+    const { digest, size } = added.get(layerName) ?? (await addFile(store, files.get(layerName), what));
+    added.set(layerName, { digest, size });
     const kind = labels[`${xpkgAnnotation}:${digest}`];
     const mediaType = await layerType(store, digest);
     layers.push({ mediaType, digest, size, ...(kind !== undefined && { annotations: { [xpkgAnnotation]: kind } }) });
