@@ -23,8 +23,8 @@ import type { Io } from "../io.ts";
 import { listenKeepably } from "../project/keepable-port.ts";
 import { secureDataDir } from "../project/secure-data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { type AuditSettings, openAuditLog } from "./audit-log.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
-import { type AuditSettings, openAuditLog } from "./server-options.ts";
 
 /** An API server in this process that clients reach on loopback. */
 export interface EmbeddedServer extends AsyncDisposable {
@@ -107,7 +107,7 @@ export function readPort(value: unknown, flag = "--port"): number | undefined {
 export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { directory } = options;
   const renewal = { rewrite: (): void => {} };
-  const audit = options.audit && openAuditLog(options.audit, options.warn);
+  const audit = options.audit && (await openAuditLog(options.audit, options.warn));
   const server = await start({ ...options, auditLog: audit }, () => renewal.rewrite());
   try {
     const listener = await listen(server, options);

@@ -1,42 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
-import { defaultPlugins, parseAuditPolicy } from "@purlin/kube-apiserver";
-import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { defaultPlugins } from "@purlin/kube-apiserver";
 import { runInProcess } from "../../test/test-io.ts";
-import { openAuditLog, readAdmissionPlugins, readWebhookTargets } from "./server-options.ts";
+import { readAdmissionPlugins, readWebhookTargets } from "./server-options.ts";
 
 const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: RequestResponse\n";
-
-test("purlin apiserver logs requests to a file of its data directory, without the content of Secrets", async () => {
-  using folder = tempFolder({
-    "policy.yaml": policy,
-    "secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n",
-    "map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {key: logged}\n",
-  });
-  const server = spawnPurlin(["apiserver", "--data-dir", "d", "--audit-policy-file", "policy.yaml"], {
-    cwd: folder.path,
-  });
-  await server.next("stdout", /API server at/);
-  for (const file of ["secret.yaml", "map.yaml"]) {
-    const { exitCode, stderr } = await runInProcess(["apply", "-f", file, "--data-dir", "d"], {
-      cwd: folder.path,
-      env: {},
-    });
-    assert.equal(exitCode, 0, stderr);
-  }
-  assert.equal(await server.stop(), 0);
-  const file = join(folder.path, "d/audit.log");
-  const text = readFileSync(file, "utf8");
-  assert.equal(statSync(file).mode & 0o077, 0);
-  assert.match(text, /"requestObject":\{[^\n]*"key":"logged"/);
-  assert.match(text, /"objectRef":\{"resource":"secrets","namespace":"default","name":"s"/);
-  assert.doesNotMatch(text, /hunter2|aHVudGVyMg/);
-});
 
 const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
   [["--audit-log-path", "a.log"], /an audit log needs a policy: add --audit-policy-file/],
@@ -61,56 +33,6 @@ for (const [args, says] of wrong) {
     assert.match(outcome.stderr, says);
   });
 }
-
-test("a log that is full is rotated, and the oldest files are deleted", async () => {
-  using folder = tempFolder();
-  const path = join(folder.path, "audit.log");
-  const rules = [{ level: "Metadata" }];
-  const settings = {
-    policy: parseAuditPolicy({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }),
-    path,
-    maxBytes: 100,
-    maxBackups: 2,
-  };
-  {
-    using log = openAuditLog(settings, assert.fail);
-    for (let number = 0; number < 6; number += 1) {
-      log.write(`${String(number).repeat(60)}\n`);
-      await turn();
-      // File names hold milliseconds.
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    log.write("the last\n");
-  }
-  const names = readdirSync(folder.path).toSorted();
-  assert.equal(names.length, 3, names.join());
-  assert.match(names[0] ?? "", /^audit-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}\.log$/);
-  assert.equal(readFileSync(path, "utf8"), `${"5".repeat(60)}\nthe last\n`);
-});
-
-test("a log that cannot be written is reported once, until it can be written again", async () => {
-  using folder = tempFolder();
-  const path = join(folder.path, "gone", "audit.log");
-  const warnings: string[] = [];
-  const rules = [{ level: "Metadata" }];
-  const parsed = parseAuditPolicy({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules });
-  const settings = { policy: parsed, path, maxBytes: 100, maxBackups: 2 };
-  using log = openAuditLog(settings, (text) => warnings.push(text));
-  const write = async (): Promise<void> => {
-    log.write("line\n");
-    await turn();
-    await turn();
-  };
-  await write();
-  await write();
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? "", /^warning: cannot write the audit log .*; events are lost$/);
-  mkdirSync(join(folder.path, "gone"));
-  await write();
-  rmSync(join(folder.path, "gone"), { recursive: true });
-  await write();
-  assert.equal(warnings.length, 2);
-});
 
 const read = (...webhookTarget: string[]): ReturnType<typeof readWebhookTargets> =>
   readWebhookTargets({ args: [], options: { webhookTarget } });

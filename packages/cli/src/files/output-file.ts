@@ -40,6 +40,31 @@ export async function writeOutput(
   }
 }
 
+/** Where a path leads that the user named. */
+interface OpenOutput {
+  /** The path behind symbolic links. */
+  readonly path: string;
+  /** Undefined for a regular file, and where one can be made. */
+  readonly stream: Writable | undefined;
+}
+
+/** Opens a path that the user named if it is a pipe, a terminal or another device. Never waits for a reader. Throws as {@link writeOutput}. */
+export async function openUnlessFile(path: string): Promise<OpenOutput> {
+  try {
+    const target = await findTarget(path);
+    return { path: target.path, stream: target.isFile ? undefined : await openThrough(target.path, target.found) };
+  } catch (error) {
+    if (isSystemError(error) && error.syscall === "realpath") return { path, stream: undefined };
+    throw asUserError(error, { path, exitCode: 1 });
+  }
+}
+
+/** Why a path cannot be written, without the path. */
+export function unwritableText(error: unknown): string {
+  if (isUserError(error) && error.cause !== undefined) return unwritableText(error.cause);
+  return isSystemError(error) ? why(error) : textOf(error);
+}
+
 function asUserError(
   error: unknown,
   { path, exitCode }: { readonly path: string; readonly exitCode: number },

@@ -5,9 +5,9 @@ import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
 import type { Authorization } from "@purlin/kube-apiserver";
+import type { AuditSettings } from "../apiserver/audit-log.ts";
 import { readAuthorization, readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import {
-  type AuditSettings,
   readAdmissionPlugins,
   readAuditSettings,
   readWebhookTargets,
