@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { harmless, harmlessJson, harmlessLine } from "./harmless.ts";
+import { harmless, harmlessJson, harmlessLine, harmlessOutput } from "./harmless.ts";
 
 const cases: Record<string, { readonly text: string; readonly want: string; readonly line?: string }> = {
   Plain: { text: "Größe → 3 ✓", want: "Größe → 3 ✓" },
@@ -29,5 +29,21 @@ for (const [name, { text, want, line = want }] of Object.entries(cases)) {
     assert.deepEqual(JSON.parse(json), [text], "JSON keeps its value");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
     assert.doesNotMatch(json, /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+  });
+}
+
+const outputs: Record<string, { readonly text: string; readonly want?: string }> = {
+  Plain: { text: "Größe → 3 ✓\n" },
+  Colours: { text: "\u001b[32mgood\u001b[39m \u001b[1mbold \u001b[2mfaint\u001b[22m\n" },
+  EndsOfAll: { text: "\u001b[31mred\u001b[0m \u001b[36mcode\u001b[m \u001b[1mbold\u001b[0m\n" },
+  LeftColoured: { text: "\u001b[31mred\n", want: "\u001b[31mred\n\u001b[39m" },
+  LeftBoldAndColoured: { text: "\u001b[1m\u001b[33mred\n", want: "\u001b[1m\u001b[33mred\n\u001b[22m\u001b[39m" },
+  OtherColours: { text: "\u001b[35;1mx\u001b[0m \u001b[8mhidden\u001b[28m", want: "x\u001b[0m hidden" },
+  MovesBetweenColours: { text: "\u001b[31ma\u001b[2J\rb\u001b[39m", want: "\u001b[31ma\\x1b[2J\\x0db\u001b[39m" },
+  OneMadeOfTwo: { text: "\u001b\u001b[39m[2J", want: "\\x1b\u001b[39m[2J" },
+};
+for (const [name, { text, want = text }] of Object.entries(outputs)) {
+  test(`output of a command on a terminal keeps its colours, and none goes on behind it: ${name}`, () => {
+    assert.equal(harmlessOutput(text), want);
   });
 }

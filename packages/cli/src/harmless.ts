@@ -19,6 +19,31 @@ export function harmless(text: string): string {
   return text.replaceAll(colours, "").replaceAll("\r\n", "\n").replaceAll(unsafe, escaped);
 }
 
+/** Bold, dim, and the four colours that {@link createStyle} gives, and what ends one or all of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+const ownColours = /(\u001b\[(?:0|1|2|22|31|32|33|36|39)?m)/;
+
+/**
+ * What a command prints on a terminal: as {@link harmless}, but with the colours of this program. A program that it runs may use them, too;
+ * what that leaves bold or coloured ends with the text, so that it is not continued by what comes next.
+ */
+export function harmlessOutput(text: string): string {
+  const parts = text.split(ownColours);
+  const shown = parts.map((part, index) => (index % 2 === 1 ? part : harmless(part))).join("");
+  return `${shown}${missingEnds(parts.filter((_, index) => index % 2 === 1))}`;
+}
+
+function missingEnds(sequences: readonly string[]): string {
+  let [isBold, isColoured] = [false, false];
+  for (const sequence of sequences) {
+    const code = Number(sequence.slice(2, -1));
+    // 0 ends both.
+    if (code < 30) isBold = code === 1 || code === 2;
+    if (code === 0 || code > 30) isColoured = code > 30 && code < 39;
+  }
+  return `${isBold ? "\u001b[22m" : ""}${isColoured ? "\u001b[39m" : ""}`;
+}
+
 /** The same in one line, for tables and trees. */
 export function harmlessLine(text: string): string {
   const lines = text.split(/[\r\n]/).map((line) => line.trim());

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Readable } from "node:stream";
 import type { NameResolver } from "@purlin/function-runner";
+import { harmlessOutput } from "./harmless.ts";
 
 /** Where text goes. */
 export interface TextSink {
+  /** Text that others may have written: a terminal shows it without other effects than the colours of this program. */
   write(text: string): void;
+  /** What moves the cursor of a terminal or erases, as it is. */
+  move(sequence: string): void;
   /** True for a terminal, where colors help. */
   readonly isTTY: boolean;
   /** How many characters fit on a line. */
@@ -50,7 +54,10 @@ export function sink(
 ): TextSink {
   return {
     write: (text) => {
-      stream.write(text);
+      stream.write(stream.isTTY === true ? harmlessOutput(text) : text);
+    },
+    move: (sequence) => {
+      stream.write(sequence);
     },
     isTTY: stream.isTTY === true,
     // Read each time: windows are resized. Pseudo-terminals, as in CI, may report a width of 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Readable } from "node:stream";
-import type { Io, TextSink } from "../src/io.ts";
+import { type Io, sink, type TextSink } from "../src/io.ts";
 import { run } from "../src/run.ts";
 import { createStyle, type Style } from "../src/terminal/style.ts";
 
@@ -44,14 +44,15 @@ export class TestIo implements Io {
 }
 
 function keepingSink({ isTTY = false, columns = 100 }: TestIoOptions): TextSink & { text: string } {
-  return {
-    text: "",
-    isTTY,
-    columns,
-    write(text) {
-      this.text += text;
-    },
+  const kept = { text: "" };
+  const write = (text: string): boolean => {
+    kept.text += text;
+    return true;
   };
+  const stream = { isTTY, columns, rows: 24, on: () => stream, off: () => stream, write };
+  return Object.defineProperty(sink(stream as unknown as Parameters<typeof sink>[0]), "text", {
+    get: () => kept.text,
+  }) as TextSink & { text: string };
 }
 
 /** Runs a command line in this process. */

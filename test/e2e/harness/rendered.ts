@@ -232,5 +232,8 @@ function commandLine(inputs: Omit<Inputs, "schemas">): string[] {
 
 function keeping(): { readonly sink: TextSink; text(): string } {
   const kept: string[] = [];
-  return { text: () => kept.join(""), sink: { isTTY: false, columns: 100, write: (text) => void kept.push(text) } };
+  return {
+    text: () => kept.join(""),
+    sink: { isTTY: false, columns: 100, write: (text) => void kept.push(text), move: () => {} },
+  };
 }

@@ -134,6 +134,7 @@ function dev(folder: TempFolder, args: readonly string[], isTTY: boolean): Runni
     write(more) {
       text += stripVTControlCharacters(more);
     },
+    move() {},
   };
   const io: Io = {
     stdin: keys,

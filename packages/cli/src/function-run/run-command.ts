@@ -14,6 +14,7 @@ import {
   workerProgram,
 } from "@purlin/function-process";
 import { commandName } from "../command-name.ts";
+import { harmless } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
@@ -119,10 +120,10 @@ function createObserver({ file, security, io, giveUp }: Scene): SupervisorObserv
     failed({ text, setup, lastGood }) {
       if (setup && !lastGood) return giveUp(new UserError(text));
       const rest = lastGood ? bad.faint("The last working version keeps serving.") : waiting;
-      io.stderr.write(`${bad.bad("error:")} ${text}\n${rest}\n`);
+      io.stderr.write(`${bad.bad("error:")} ${harmless(text)}\n${rest}\n`);
     },
     died(text) {
-      io.stderr.write(`${bad.bad("error:")} ${text}\n${waiting}\n`);
+      io.stderr.write(`${bad.bad("error:")} ${harmless(text)}\n${waiting}\n`);
     },
     output: (stream, text) => io[stream].write(text),
   };

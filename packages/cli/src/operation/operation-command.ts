@@ -8,6 +8,7 @@ import { operationOf, type RenderedOperation, renderOperation } from "@purlin/op
 import { openCluster } from "../cluster/cluster-client.ts";
 import { printDocuments, printYaml } from "../files/yaml-file.ts";
 import { readClientCertificates } from "../function-call/probe-target.ts";
+import { harmless, harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
@@ -35,7 +36,9 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     const count = numberAt(found, ["status", "failures"]);
     if (count > failures) {
       failures = count;
-      io.stderr.write(`attempt ${count} failed: ${conditionOf(conditionsOf(found), "Synced").message ?? ""}\n`);
+      io.stderr.write(
+        `attempt ${count} failed: ${harmlessLine(conditionOf(conditionsOf(found), "Synced").message ?? "")}\n`,
+      );
     }
     if (endOf(found) !== undefined)
       return show({ ...found, apiVersion: operation.apiVersion, kind: operation.kind }, output, io);
@@ -66,14 +69,16 @@ function show(operation: KubeObject, format: string, io: Io): number {
     return status === "True" ? 0 : 1;
   }
   for (const { step, output } of objectsAt(operation, ["status", "pipeline"])) {
-    io.stdout.write(`output of step ${String(step)}:\n${printYaml(output ?? {}).replaceAll(/^(?=.)/gm, "  ")}`);
+    io.stdout.write(
+      `output of step ${harmlessLine(String(step))}:\n${printYaml(output ?? {}).replaceAll(/^(?=.)/gm, "  ")}`,
+    );
   }
   for (const ref of objectsAt(operation, ["status", "appliedResourceRefs"])) {
     const namespace = stringAt(ref, ["namespace"]);
     const where = namespace === "" ? "" : ` in namespace ${namespace}`;
-    io.stdout.write(`applied ${stringAt(ref, ["kind"])} ${stringAt(ref, ["name"])}${where}\n`);
+    io.stdout.write(harmless(`applied ${stringAt(ref, ["kind"])} ${stringAt(ref, ["name"])}${where}\n`));
   }
-  io.stdout.write(status === "True" ? "succeeded\n" : `failed: ${message ?? ""}\n`);
+  io.stdout.write(status === "True" ? "succeeded\n" : `failed: ${harmlessLine(message ?? "")}\n`);
   return status === "True" ? 0 : 1;
 }
 

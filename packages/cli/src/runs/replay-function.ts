@@ -20,6 +20,7 @@ import { startSources } from "../diff/diff-functions.ts";
 import { prepareImages } from "../diff/diff-images.ts";
 import { type FunctionOverride, readOverride } from "../diff/diff-input.ts";
 import { parseTarget } from "../function-call/probe-target.ts";
+import { harmless } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/project-file.ts";
@@ -140,8 +141,9 @@ async function openFile(file: string, { input, io }: Opening): Promise<ReplayFun
     env: { ...io.env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  child.stdout?.on("data", (data: Buffer) => io.stderr.write(data.toString()));
-  child.stderr?.on("data", (data: Buffer) => io.stderr.write(data.toString()));
+  for (const output of [child.stdout, child.stderr]) {
+    output?.setEncoding("utf8").on("data", (text: string) => io.stderr.write(harmless(text)));
+  }
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((end) => child.once("exit", end));

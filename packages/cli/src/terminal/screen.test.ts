@@ -27,7 +27,7 @@ function terminal(columns: number, rows: number): { readonly sink: Resizable; li
   const write = (text: string): void => {
     written += text;
   };
-  return { sink: { isTTY: true, columns, rows, write }, lines };
+  return { sink: { isTTY: true, columns, rows, write, move: write }, lines };
 }
 
 type Resizable = TextSink & { columns: number; rows: number };
@@ -105,7 +105,7 @@ test("a line that is too long continues below where its text began", () => {
 
 test("drawing the same again writes nothing", () => {
   let writes = 0;
-  const screen = createScreen({ isTTY: true, columns: 80, write: () => void writes++ });
+  const screen = createScreen({ isTTY: true, columns: 80, write: () => void writes++, move: () => {} });
   screen.draw(["a"]);
   screen.draw(["a"]);
   assert.equal(writes, 1);

@@ -49,18 +49,21 @@ export function createScreen(sink: TextSink): Screen {
     room: () => roomOf(sink),
     print(text) {
       printed = [...printed, ...text.replace(/\n$/, "").split("\n")].slice(-keptLines);
-      sink.write(`${erase()}${text}${paint(shown)}`);
+      sink.move(erase());
+      sink.write(`${text}${paint(shown)}`);
     },
     draw(lines) {
       if (lines.length === shown.length && lines.every((line, index) => line === shown[index])) return;
       shown = lines;
-      sink.write(`${erase()}${paint(lines)}`);
+      sink.move(erase());
+      sink.write(paint(lines));
     },
     resized(lines) {
       shown = lines;
       const below = paint(lines);
       const above = lastRows(printed, (sink.rows ?? 24) - drawn - 1, sink.columns);
-      sink.write(`\x1b[H\x1b[2J${above.map((line) => `${line}\n`).join("")}${below}`);
+      sink.move("\x1b[H\x1b[2J");
+      sink.write(`${above.map((line) => `${line}\n`).join("")}${below}`);
     },
   };
 }
@@ -211,7 +214,9 @@ export class KeyPrompt {
     }
     const isErase = key === "\u007f" || key === "\b";
     this.#text = isErase ? [...text].slice(0, -1).join("") : text + key;
-    this.#io.stdout.write(`\r${this.#label}: ${this.#text} \b`);
+    this.#io.stdout.move("\r");
+    this.#io.stdout.write(`${this.#label}: ${this.#text} `);
+    this.#io.stdout.move("\b");
     return true;
   }
 }

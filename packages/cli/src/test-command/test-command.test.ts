@@ -526,7 +526,7 @@ test("keys of --watch run failed, filtered and all cases, write golden files, an
   const write = (more: string): void => {
     text += more;
   };
-  const stdout = { isTTY: true, columns: 100, write };
+  const stdout = { isTTY: true, columns: 100, write, move: write };
   const io = new TestIo({ cwd: folder.path, env: { ...env, XDG_CACHE_HOME: join(folder.path, "cache") } });
   const watching = runCommand(["test", "--watch", "--reporter", "dot"], { ...io, stdin, stdout } as Io);
   const shows = async (key: string, pattern: RegExp): Promise<void> => {

@@ -3,6 +3,7 @@ import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from "node:fs
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { findManifests, type Manifest, type ReadManifestsOptions, readManifests } from "../manifests/manifest.ts";
 import { isUserError, UserError } from "../user-error.ts";
@@ -173,7 +174,7 @@ export async function runOnSaves(paths: readonly string[], io: Io, work: SavedWo
     await work.run().catch((error: unknown) => {
       if (signal.aborted) return;
       if (!isUserError(error)) throw error;
-      io.stdout.write(`error: ${error.message}\n`);
+      io.stdout.write(`error: ${harmlessLine(error.message)}\n`);
     });
     // A file that was saved meanwhile may have been read before. What the run itself wrote, such as golden files, starts no other run.
     const isStale = [...saved].some((path) => work.wrote?.(path) !== true);
