@@ -22,6 +22,7 @@ import {
 } from "./publish/build-package.ts";
 import { bundleModule, licencesOf, type WholeModule } from "./publish/bundle-command.ts";
 import { bundleName, bundlePackage } from "./publish/bundle-package.ts";
+import { bundleUnscripted } from "./publish/bundle-unscripted.ts";
 import { packagesBelow, partOf } from "./publish/package-graph.ts";
 
 const cli = join(root, "packages/cli");
@@ -46,6 +47,9 @@ const wholeModules = (dist: string): readonly WholeModule[] => [
 ];
 const libraries: readonly Part[] = packagesBelow(itself.source);
 
+/** Packages of others that travel inside, because a script of theirs fetches something when npm installs them. */
+const unscripted: readonly string[] = ["esbuild"];
+
 /** Builds the command into a folder inside the repository, ready to run from there: `node FOLDER/bin/purlin.js`. */
 export function buildCli(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
@@ -58,7 +62,8 @@ export function buildCli(folder: string): void {
   const dist = join(folder, "dist");
   const inside = wholeModules(dist).flatMap((module) => bundleModule(module, dist));
   writeFileSync(join(dist, "LICENCES.txt"), licencesOf(inside));
-  writeManifest(folder, cliManifest());
+  const platforms = unscripted.map((name) => bundleUnscripted(name, join(folder, "node_modules", name)));
+  writeManifest(folder, { ...cliManifest(), optionalDependencies: Object.assign({}, ...platforms) as object });
   copyAssets(folder);
   mkdirSync(join(folder, "man"));
   for (const [name, text] of pages()) writeFileSync(join(folder, "man", name), text);
@@ -106,7 +111,7 @@ function cliManifest(): object {
     man: [...pages().keys()].map((name) => `man/${name}`),
     files: ["bin", "dist", "help", "man", "sdk", "template"],
     dependencies: Object.assign({}, ...needed.map(({ dependencies }) => dependencies ?? {})) as object,
-    bundleDependencies: libraries.map(({ name }) => name),
+    bundleDependencies: [...libraries.map(({ name }) => name), ...unscripted],
   };
 }
 

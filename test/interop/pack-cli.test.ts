@@ -26,7 +26,7 @@ const purlin = (...args: readonly string[]): string => run(process.execPath, lau
 before(() => {
   const [tarball = ""] = packCli(project);
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  run("npm", "install", "--no-audit", "--no-fund", tarball);
+  run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", tarball);
 });
 
 after(() => rmSync(project, { recursive: true, force: true }));
@@ -40,6 +40,37 @@ test("the package is JavaScript, without sources and tests, and asks npm for oth
     [],
     "our packages travel inside the command",
   );
+});
+
+interface LockedPackage {
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly inBundle?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+function lockedIn(folder: string): readonly (readonly [string, LockedPackage])[] {
+  const lock = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, LockedPackage>>;
+  };
+  return Object.entries(lock.packages).filter(([path]) => path !== "");
+}
+
+/** All that an installation fetches has a hash, and no script of it fetches anything more. */
+function checkLock(folder: string): void {
+  const locked = lockedIn(folder);
+  const unhashed = locked.filter(([, { inBundle, integrity = "" }]) => !inBundle && !integrity.startsWith("sha512-"));
+  assert.deepEqual(unhashed, []);
+  const scripted = locked.filter(([, { hasInstallScript }]) => hasInstallScript);
+  // It prints a warning about versions.
+  assert.deepEqual(
+    scripted.map(([path]) => path),
+    ["node_modules/protobufjs"],
+  );
+}
+
+test("all that is fetched with the command has a hash, and no install script fetches anything", () => {
+  checkLock(project);
 });
 
 test("help and version come from the package", () => {
@@ -63,7 +94,8 @@ test("every command of the package can be loaded", () => {
 
 test("a global installation has all packages, runs, and brings the manual pages", () => {
   const prefix = join(project, "global");
-  run("npm", "install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", join(project, "purlin-0.1.0.tgz"));
+  const args = ["--global", "--ignore-scripts", "--prefix", prefix, "--no-audit", "--no-fund"];
+  run("npm", "install", ...args, join(project, "purlin-0.1.0.tgz"));
   const modules = join(prefix, "lib/node_modules/purlin/node_modules");
   const folders = readdirSync(modules).flatMap((name) =>
     name.startsWith("@") ? readdirSync(join(modules, name)).map((inside) => join(name, inside)) : [name],
@@ -84,15 +116,35 @@ test("a new project gets the SDK that came along and a copy of the command, whic
     "purlin-0.1.0.tgz",
     "purlin-function-sdk-0.1.0.tgz",
   ]);
+  // Installed as npm does it by itself: the project says that no script runs.
   run("npm", "install", "--no-audit", "--no-fund", "--prefix", "made");
+  checkLock(join(project, "made"));
   const copy = join(project, "made/node_modules/purlin/bin/purlin.js");
   assert.equal(run(process.execPath, copy, "--version"), "0.1.0\n");
-  assert.match(run(process.execPath, copy, "xpkg", "build", "--help"), /--function/);
+  run(
+    process.execPath,
+    copy,
+    "xpkg",
+    "build",
+    "-f",
+    "made/package",
+    "--function",
+    "made/src/main.ts",
+    "-o",
+    "made.xpkg",
+  );
+  assert.ok(existsSync(join(project, "made.xpkg")));
 });
 
 test("a new platform has everything, files with a dot as well, and types that are up to date", () => {
   purlin("init", "shop");
-  for (const file of [".gitignore", ".vscode/settings.json", "vendor/purlin-0.1.0.tgz", "platform/definition.yaml"]) {
+  for (const file of [
+    ".gitignore",
+    ".npmrc",
+    ".vscode/settings.json",
+    "vendor/purlin-0.1.0.tgz",
+    "platform/definition.yaml",
+  ]) {
     assert.ok(existsSync(join(project, "shop", file)), file);
   }
   assert.match(purlin("types", "shop", "--out", "shop/types"), /^✓ shop\/types: up to date \(1 kind /);

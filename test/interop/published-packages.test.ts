@@ -17,6 +17,9 @@ interface Manifest {
   readonly scripts?: object;
 }
 
+/** Packages of others that travel inside the command, without their install scripts. */
+const unscripted: readonly string[] = ["esbuild"];
+
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "published-"));
 const folders = ["cli", "sdk", "provider-sdk"] as const;
@@ -60,9 +63,10 @@ for (const name of folders) {
         readdirSync(packageOf(name)).filter((entry) => !allowed.includes(entry)),
         [],
       );
-      const bundled = readdirSync(join(packageOf(name), "node_modules/@purlin")).map((entry) => `@purlin/${entry}`);
-      assert.deepEqual(readdirSync(join(packageOf(name), "node_modules")), ["@purlin"]);
-      assert.deepEqual(bundled.sort(), [...bundleDependencies].sort());
+      const own = readdirSync(join(packageOf(name), "node_modules/@purlin")).map((entry) => `@purlin/${entry}`);
+      const others = readdirSync(join(packageOf(name), "node_modules")).filter((entry) => entry !== "@purlin");
+      assert.deepEqual(others, name === "cli" ? unscripted : []);
+      assert.deepEqual([...own, ...others].sort(), [...bundleDependencies].sort());
     });
 
     test("has no tests, no sources and no scripts", () => {
@@ -71,7 +75,11 @@ for (const name of folders) {
         return !isTemplate && (/\.test\.|\/testdata\/|\.tsbuildinfo$/.test(file) || /(?<!\.d)\.ts$/.test(file));
       });
       assert.deepEqual(odd, []);
-      assert.equal(manifestIn(packageOf(name)).scripts, undefined, "nothing runs when it is installed");
+      const { bundleDependencies } = manifestIn(packageOf(name));
+      for (const inside of ["", ...bundleDependencies.map((bundled) => join("node_modules", bundled))]) {
+        const { scripts } = manifestIn(join(packageOf(name), inside));
+        assert.equal(scripts, undefined, `nothing runs when it is installed: ${inside}`);
+      }
     });
 
     test("names no folder of the machine that built it", () => {
@@ -96,8 +104,10 @@ for (const name of folders) {
     });
 
     test("pins what it needs", () => {
-      const { dependencies = {} } = manifestIn(packageOf(name));
-      const ranges = Object.entries(dependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version));
+      const { dependencies = {}, optionalDependencies = {} } = manifestIn(packageOf(name));
+      const ranges = Object.entries({ ...dependencies, ...optionalDependencies }).filter(
+        ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+      );
       assert.deepEqual(ranges, []);
     });
   });

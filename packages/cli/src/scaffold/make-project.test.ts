@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
-import { projectName, writeTemplate } from "./make-project.ts";
+import { leaveOutNode, projectName, writeTemplate } from "./make-project.ts";
 
 const values = {
   ...{ name: "my-project", function: "function-x", sdk: "file:vendor/sdk.tgz", command: "file:vendor/cli.tgz" },
@@ -41,6 +41,18 @@ test("every gap of the template of a provider is filled, and nothing of a functi
   );
   assert.match(readFileSync(join(folder.path, "src/main.ts"), "utf8"), /name: "my-provider"/);
 });
+
+for (const layer of ["function", "platform", "provider"] as const) {
+  test(`a project for a machine where the Node of the template does not start is the same without it: ${layer}`, async () => {
+    using folder = tempFolder();
+    await writeTemplate(folder.path, ["common", layer], values);
+    const manifest = join(folder.path, "package.json");
+    const before = readFileSync(manifest, "utf8");
+    await leaveOutNode(manifest);
+    assert.equal(readFileSync(manifest, "utf8"), before.replace(/ {2}"optionalDependencies": \{[^}]*\},\n/, ""));
+    assert.doesNotMatch(readFileSync(manifest, "utf8"), /node-linux/);
+  });
+}
 
 const names: Record<string, { readonly folder: string; readonly name?: string }> = {
   Plain: { folder: "my-function", name: "my-function" },

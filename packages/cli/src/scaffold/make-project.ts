@@ -24,8 +24,8 @@ const projectNode: NeededNode = { major: 22, minor: 18, to: "run the project" };
 /** The oldest Node that runs this command. */
 const commandNode: NeededNode = { major: 26, minor: 0, to: "run the purlin command" };
 
-/** Brings a Node into a project that runs all of it. */
-const installWithNode = "npm install --save-dev node@26";
+/** The platforms whose Node is among the optional dependencies of a new project, which then needs no other one. */
+const broughtPlatforms: ReadonlySet<string> = new Set(["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"]);
 
 /** A project to make. */
 interface ProjectPlan {
@@ -50,12 +50,11 @@ export async function makeProject(plan: ProjectPlan, io: Io): Promise<void> {
     io.stderr.write("Packing the SDK and the purlin command; this takes a few seconds.\n");
     const { sdk, command } = await vendorPackages(vendor, sdkName, io.signal);
     await writeTemplate(draft, layers, { ...values, sdk: `file:vendor/${sdk}`, command: `file:vendor/${command}` });
+    if (!hasGlibc()) await leaveOutNode(join(draft, "package.json"));
     await addFiles?.(draft);
   });
-  const warning = await nodeWarning(next, io.env);
-  const steps =
-    warning === undefined ? next : next.map((command) => (command === "npm install" ? installWithNode : command));
-  io.stdout.write(nextSteps(folder === "." ? steps : [`cd ${folder}`, ...steps], { folder, name: values.name, io }));
+  const warning = bringsNode() ? undefined : await nodeWarning(next, io.env);
+  io.stdout.write(nextSteps(folder === "." ? next : [`cd ${folder}`, ...next], { folder, name: values.name, io }));
   if (warning !== undefined) io.stderr.write(`${createStyle(io.stderr, io.env).doubtful("warning:")} ${warning}\n`);
 }
 
@@ -69,12 +68,26 @@ function nextSteps(
   return `${style.good("Created")} ${made}. Next:\n\n${lines}\nSee its README.md for more.\n`;
 }
 
+/** Whether the Node that new projects bring along runs on this machine. */
+function bringsNode(): boolean {
+  return broughtPlatforms.has(`${process.platform}-${process.arch}`) && hasGlibc();
+}
+
+/** Whether programs that need glibc run here, as the Node of new projects does on Linux. Packages for npm do not say that they need it. */
+function hasGlibc(): boolean {
+  return process.platform !== "linux" || "glibcVersionRuntime" in (process.report.getReport() as Report).header;
+}
+
+interface Report {
+  readonly header: object;
+}
+
 /**
  * A line for a user whose own Node cannot run the next commands of a project; undefined where it can. The Node that runs this command
  * does not show it: npx and npm scripts put the one of this repository first on the path.
  */
 export async function nodeWarning(next: readonly string[], env: Io["env"]): Promise<string | undefined> {
-  const advice = `install one from https://nodejs.org, or run "${installWithNode}" in the project`;
+  const advice = "install one from https://nodejs.org";
   const version = await nodeVersion(env);
   if (version === undefined) return `no Node found on PATH: the project needs ${nameOf(projectNode)}: ${advice}`;
   const needed = next.some((command) => command.startsWith("npx purlin ")) ? [projectNode, commandNode] : [projectNode];
@@ -166,7 +179,7 @@ function firstLine(output: string): string {
 const templateFolder = fileURLToPath(new URL("../../template", import.meta.url));
 
 /** npm leaves some files whose names begin with a dot out of packages, so the templates have them without it. */
-const renamed: Readonly<Record<string, string>> = { gitignore: ".gitignore", vscode: ".vscode" };
+const renamed: Readonly<Record<string, string>> = { gitignore: ".gitignore", npmrc: ".npmrc", vscode: ".vscode" };
 
 /** A folder of the templates: what all projects have, a function alone, a platform, or a provider. A later layer replaces files of an earlier one. */
 type TemplateLayer = "common" | "function" | "platform" | "provider";
@@ -208,6 +221,12 @@ export async function writeTemplate(
       );
     }
   }
+}
+
+/** Makes the scripts of a project run on the user's own Node. Where there is no glibc, npm would put one before it that does not start. */
+export async function leaveOutNode(manifest: string): Promise<void> {
+  const { optionalDependencies: _, ...rest } = JSON.parse(await readFile(manifest, "utf8")) as Record<string, unknown>;
+  await writeFile(manifest, `${JSON.stringify(rest, undefined, 2)}\n`);
 }
 
 function projectPath(path: string): string {
