@@ -4,6 +4,7 @@ import {
   buildRequest,
   createDiallingRunner,
   createResourceFetcher,
+  type DiallingRunner,
   type FunctionTarget,
   firstState,
   noSchemas,
@@ -26,32 +27,36 @@ export interface Reconciler extends Disposable {
   readonly reconcile: (snapshot: Snapshot, steps: number) => Promise<StepState>;
 }
 
+/** Reconciles with a function that serves plaintext on a port. */
 export function createReconciler(port: number): Reconciler {
+  const dial = createDiallingRunner({ security: "plaintext" });
+  const reconcile = reconcileWith(dial, `localhost:${port}`);
+  return { reconcile, [Symbol.dispose]: () => dial.close() };
+}
+
+/** What a reconcile does, over a runner with connections. Each endpoint has one of its own. */
+export function reconcileWith(dial: DiallingRunner, endpoint: string): Reconciler["reconcile"] {
   const reader = objectsReader([]);
   const fetchers = { resources: createResourceFetcher(reader), schema: noSchemas };
   const sources = { ...fetchers, secrets: secretsFrom(reader) };
-  const dial = createDiallingRunner({ security: "plaintext" });
   const runner = settleRequirements(dial, fetchers);
   const target: FunctionTarget = {
     functionName: "bench",
-    revisionName: "bench-1",
+    revisionName: `bench-${endpoint}`,
     packageRef: "",
-    endpoint: `localhost:${port}`,
+    endpoint,
     revision: 1,
   };
-  return {
-    async reconcile(snapshot, steps) {
-      const { observed, ...first } = firstState(observedState(snapshot));
-      let state: StepState = { observed, ...first };
-      for (let index = 0; index < steps; index++) {
-        const name = `step-${index}`;
-        const request = await buildRequest({ step: name, input: { step: name } }, state, sources);
-        const { desired, context } = await runner.run(target, request, { deadline: Date.now() + 60_000 });
-        state = { observed, desired, context };
-      }
-      return state;
-    },
-    [Symbol.dispose]: () => dial.close(),
+  return async (snapshot, steps) => {
+    const { observed, ...first } = firstState(observedState(snapshot));
+    let state: StepState = { observed, ...first };
+    for (let index = 0; index < steps; index++) {
+      const name = `step-${index}`;
+      const request = await buildRequest({ step: name, input: { step: name } }, state, sources);
+      const { desired, context } = await runner.run(target, request, { deadline: Date.now() + 60_000 });
+      state = { observed, desired, context };
+    }
+    return state;
   };
 }
 

@@ -20,15 +20,19 @@ import { withoutLimits } from "./replacements.ts";
 const target: Target = { relation: "at least", value: 0.97 };
 
 /** How often something was done a second, and what one cost in processor seconds, round by round. */
-interface Measured {
+export interface Measured {
   readonly rates: number[];
   readonly costs: number[];
 }
 
-type Measure = (round: number) => Promise<readonly [rate: number, cost: number]>;
+export type Measure = (round: number) => Promise<readonly [rate: number, cost: number]>;
 
 /** Measures both in each round, the other one first in every second round. The first round is for warming up. */
-async function inTurns(rounds: number, limited: Measure, unlimited: Measure): Promise<readonly [Measured, Measured]> {
+export async function inTurns(
+  rounds: number,
+  limited: Measure,
+  unlimited: Measure,
+): Promise<readonly [Measured, Measured]> {
   const sides = [limited, unlimited].map((measure) => ({ measure, measured: { rates: [], costs: [] } as Measured }));
   for (let round = 0; round <= rounds; round++) {
     for (const { measure, measured } of round % 2 === 0 ? sides : sides.toReversed()) {
@@ -42,7 +46,7 @@ async function inTurns(rounds: number, limited: Measure, unlimited: Measure): Pr
   return [first, second];
 }
 
-function figuresOf(what: string, unit: string, [limited, unlimited]: readonly [Measured, Measured]): Figure[] {
+export function figuresOf(what: string, unit: string, [limited, unlimited]: readonly [Measured, Measured]): Figure[] {
   return [
     figure(`${what} with limits`, unit, limited.rates),
     figure(`${what} with limits ÷ without`, "×", ratios(limited.rates, unlimited.rates), target),

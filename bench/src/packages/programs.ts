@@ -26,7 +26,7 @@ export interface BenchProgram {
   command(plane: PackagePlane): readonly string[];
 }
 
-const source = join(import.meta.dirname, "..", "..", "functions", "purlin", "noop.ts");
+const noop = join(import.meta.dirname, "..", "..", "functions", "purlin", "noop.ts");
 
 interface ImageWish {
   readonly path: string;
@@ -66,8 +66,8 @@ export function goProgram(): BenchProgram {
   };
 }
 
-/** A function on our SDK, bundled, on Purlin's own Node. */
-export async function bundledProgram(): Promise<BenchProgram> {
+/** A function on our SDK, bundled, on Purlin's own Node. Unless given, one that does nothing. */
+export async function bundledProgram(source: string = noop): Promise<BenchProgram> {
   const { code } = await bundleFunction(source);
   const labels = { [runtimeLabel]: "node" };
   const wish = { path: bundlePath, content: code, entrypoint: bundleCommand, labels };
