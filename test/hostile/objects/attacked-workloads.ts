@@ -42,8 +42,8 @@ const nameOf = (object: JsonObject): string => String((object["metadata"] as Jso
 const patienceMs = 60_000;
 const lookMs = 300;
 
-export async function startAttackedWorkloads(nodeOptions: readonly string[] = []): Promise<AttackedWorkloads> {
-  const server = await startAttackedServer({ args: ["--workloads=simulate"], nodeOptions });
+export async function startAttackedWorkloads(): Promise<AttackedWorkloads> {
+  const server = await startAttackedServer({ args: ["--workloads=simulate"] });
   const { target } = server;
 
   async function create(...objects: readonly JsonObject[]): Promise<void> {

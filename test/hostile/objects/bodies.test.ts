@@ -8,9 +8,6 @@ import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, definitions, objectNamed, objectsOf, sendJson, sendText } from "./attacked-kind.ts";
 import { requestOfAttributes, requestOfNames, requestOfUris, secretOf } from "./certificate-attacks.ts";
 
-/** Most resident memory, in MiB, that the server may ever have. */
-const mostMemory = 1000;
-
 const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
 await define(
@@ -588,6 +585,5 @@ for (const [name, query] of Object.entries(selectors)) {
 }
 
 test("memory stayed below the figure stated", () => {
-  const peak = server.process.peakMemory();
-  assert.ok(peak < mostMemory, `the server had ${Math.round(peak)} MiB`);
+  server.requireBoundedMemory();
 });

@@ -6,9 +6,6 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, definitions, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
 
-/** Most resident memory, in MiB, that the server may ever have. */
-const mostMemory = 1000;
-
 const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
 
@@ -104,5 +101,5 @@ test("an update cannot make an object ask for too many defaults", async () => {
 });
 
 test("memory stays bounded", () => {
-  assert.ok(server.process.peakMemory() < mostMemory, `${server.process.peakMemory()} MiB`);
+  server.requireBoundedMemory();
 });

@@ -18,9 +18,6 @@ const seed = Number(process.env["PROPERTY_SEED"] ?? "1");
 /** Whether this run tries the list or map at this place of its kind: the first always. */
 const isChosen = (index: number): boolean => index === 0 || (index + seed) % share === 0;
 
-/** Most resident memory, in MiB, that the server may ever have; more where thousands of attacks follow each other. */
-const mostMemory = share === 1 ? 1500 : 1000;
-
 const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
 
@@ -116,6 +113,5 @@ for (const created of kinds) {
 
 test("memory stayed below the figure stated, and all kinds were found", () => {
   assert.ok(kinds.length > 50, `${kinds.length} kinds`);
-  const peak = server.process.peakMemory();
-  assert.ok(peak < mostMemory, `the server had ${Math.round(peak)} MiB`);
+  server.requireBoundedMemory();
 });

@@ -13,9 +13,6 @@ import { longSamples } from "./long-samples.ts";
 const share = process.env["HOSTILE_LISTS"] === "all" ? 1 : 6;
 const seed = Number(process.env["PROPERTY_SEED"] ?? "1");
 
-/** Most resident memory, in MiB, that the server may ever have; more where hundreds of attacks follow each other. */
-const mostMemory = share === 1 ? 1500 : 1000;
-
 const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
 
@@ -79,6 +76,5 @@ for (const [index, { what, field, object, small }] of samples.entries()) {
 
 test("memory stays bounded, and there are samples of all kinds", () => {
   assert.ok(samples.length > 200, `${samples.length} lists and maps`);
-  const peak = server.process.peakMemory();
-  assert.ok(peak < mostMemory, `the server had ${Math.round(peak)} MiB`);
+  server.requireBoundedMemory();
 });

@@ -7,9 +7,6 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, definitions, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
 
-/** Most resident memory, in MiB, that the server may ever have. */
-const mostMemory = 1000;
-
 const server = await startAttackedServer();
 after(() => server[Symbol.asyncDispose]());
 
@@ -105,5 +102,5 @@ test("defaults inside each other are still checked, each where it is", async () 
 });
 
 test("memory stays bounded", () => {
-  assert.ok(server.process.peakMemory() < mostMemory, `${server.process.peakMemory()} MiB`);
+  server.requireBoundedMemory();
 });
