@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small languages: CEL, regular expressions, JSONPath, selectors, field paths, versions, quantities and durations.
+// Small languages: CEL, regular expressions, globs, JSONPath, selectors, field paths, versions, quantities and durations.
 import { compileExpression, createSchemaEnv } from "../../../packages/cel/test/expressions.ts";
+import { parseGlob } from "../../../packages/cli/src/files/glob.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
 import { parseDuration } from "../../../packages/cli/src/options/command-spec.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
@@ -31,6 +32,7 @@ import {
   parseConstraint,
   parseVersion,
 } from "../../../packages/oci/src/version/version.ts";
+import { matcherOf } from "../../../packages/workload-simulator/src/pods/glob.ts";
 import { accepted, isRefusal, property, type Target } from "../engine/target.ts";
 
 const subject = {
@@ -313,6 +315,43 @@ export const fieldPath: Target = {
     if (segments.length > 100) return;
     accepted(() => writePath({ a: {} }, path, 1), isPathError);
     accepted(() => deletePath(structuredClone(subject), path), isPathError);
+  },
+};
+
+/** The characters that mean something in a glob. */
+const globSpecials = /[*?[\]\\!^]/g;
+
+/** A line with a pattern and one with a text: the patterns of ignore files, and those of simulated images, whose only sign is `*`. */
+export const glob: Target = {
+  covers: ["cli/src/files", "workload-simulator/src/pods"],
+  dictionary: ["*", "**", "**/", "/**", "?", "[", "]", "[!", "[^", "[[:alpha:]]", "[a-z]", "\\", "/", "\n", "a", "aa"],
+  seeds: [
+    "**/a*b?[!x]/**\nx/axby/z",
+    "[[:digit:]]*\n4a",
+    "a*a*a*b\naaaaaaaaaaaa",
+    "\\*\n*",
+    "registry/*:v1*\nregistry/a:v1.2",
+  ],
+  growth: {
+    stars: (count) => `${"*a".repeat(count)}b\n${"a".repeat(20)}`,
+    texts: (count) => `*a*b*\n${"a".repeat(count)}`,
+    folders: (count) => `${"**/a/".repeat(count)}b\na/a/a/b`,
+    brackets: (count) => `${"[".repeat(count)}\na`,
+    sets: (count) => `[${"a-b".repeat(count)}]\na`,
+  },
+  run(input) {
+    const [pattern = "", ...lines] = input.toString().split("\n");
+    const text = lines.join("\n");
+    parseGlob(pattern)(text);
+    property(parseGlob(text.replace(globSpecials, "\\$&"))(text), "an escaped text does not match itself");
+    const matches = matcherOf(pattern)(text);
+    const pieces = pattern.split("*").map((piece) => piece.replace(/[^a-z0-9]/gi, "\\$&"));
+    // More stars take a matcher that tries all combinations too long.
+    if (pieces.length > 4 || input.length > 200) return;
+    property(
+      new RegExp(`^${pieces.join("[^]*")}$`).test(text) === matches,
+      "a pattern matches otherwise than a RegExp",
+    );
   },
 };
 

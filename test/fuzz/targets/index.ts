@@ -36,6 +36,7 @@ export const targets: Readonly<Record<string, Load>> = {
   openapi: async () => (await objects()).openApi,
   cel: async () => (await expressions()).cel,
   pattern: async () => (await expressions()).pattern,
+  glob: async () => (await expressions()).glob,
   "table-path": async () => (await expressions()).tablePath,
   "output-template": async () => (await expressions()).template,
   selectors: async () => (await expressions()).selectors,

@@ -98,20 +98,20 @@ interface CharacterSet {
 }
 
 /** The classes that `[[:name:]]` stands for. */
-const classes: Readonly<Record<string, RegExp>> = {
-  alnum: /[\p{L}\p{Nl}\p{Nd}]/u,
-  alpha: /[\p{L}\p{Nl}]/u,
-  blank: /[\p{Zs}\t]/u,
-  cntrl: /\p{Cc}/u,
-  digit: /\p{Nd}/u,
-  graph: /[^\p{Z}\p{C}]/u,
-  lower: /\p{Ll}/u,
-  print: /\P{C}/u,
-  punct: /\p{P}/u,
-  space: /[\p{Z}\t\r\n\v\f]/u,
-  upper: /\p{Lu}/u,
-  xdigit: /[A-Fa-f0-9]/,
-};
+const classes: ReadonlyMap<string, RegExp> = new Map([
+  ["alnum", /[\p{L}\p{Nl}\p{Nd}]/u],
+  ["alpha", /[\p{L}\p{Nl}]/u],
+  ["blank", /[\p{Zs}\t]/u],
+  ["cntrl", /\p{Cc}/u],
+  ["digit", /\p{Nd}/u],
+  ["graph", /[^\p{Z}\p{C}]/u],
+  ["lower", /\p{Ll}/u],
+  ["print", /\P{C}/u],
+  ["punct", /\p{P}/u],
+  ["space", /[\p{Z}\t\r\n\v\f]/u],
+  ["upper", /\p{Lu}/u],
+  ["xdigit", /[A-Fa-f0-9]/],
+]);
 
 /** The set whose bracket opens before a place; undefined where the bracket is not closed, and stands for itself. */
 function setAt(characters: readonly string[], start: number): CharacterSet | undefined {
@@ -132,7 +132,8 @@ function setAt(characters: readonly string[], start: number): CharacterSet | und
 function classAt(characters: readonly string[], at: number): CharacterSet | undefined {
   if (characters[at] !== "[" || characters[at + 1] !== ":") return undefined;
   const end = characters.indexOf(":", at + 2);
-  const found = classes[characters.slice(at + 2, end).join("")];
+  if (end < 0) return undefined;
+  const found = classes.get(characters.slice(at + 2, end).join(""));
   if (found === undefined || characters[end + 1] !== "]") return undefined;
   return { has: (character) => found.test(character), end: end + 2 };
 }
