@@ -4,6 +4,7 @@ import { compileExpression, createSchemaEnv } from "../../../packages/cel/test/e
 import { parseGlob } from "../../../packages/cli/src/files/glob.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
 import { parseDuration } from "../../../packages/cli/src/options/command-spec.ts";
+import { parseGlob as parseActivationPattern } from "../../../packages/composition/src/managed/activation-controller.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
 import { FunctionError } from "../../../packages/function-sdk/src/errors/function-error.ts";
 import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-path/parse-path.ts";
@@ -321,9 +322,12 @@ export const fieldPath: Target = {
 /** The characters that mean something in a glob. */
 const globSpecials = /[*?[\]\\!^]/g;
 
-/** A line with a pattern and one with a text: the patterns of ignore files, and those of simulated images, whose only sign is `*`. */
+/**
+ * A line with a pattern and one with a text: the patterns of ignore files, of activation policies, and of simulated images, whose only sign
+ * is `*`.
+ */
 export const glob: Target = {
-  covers: ["cli/src/files", "workload-simulator/src/pods"],
+  covers: ["cli/src/files", "composition/src/managed", "workload-simulator/src/pods"],
   dictionary: ["*", "**", "**/", "/**", "?", "[", "]", "[!", "[^", "[[:alpha:]]", "[a-z]", "\\", "/", "\n", "a", "aa"],
   seeds: [
     "**/a*b?[!x]/**\nx/axby/z",
@@ -343,7 +347,13 @@ export const glob: Target = {
     const [pattern = "", ...lines] = input.toString().split("\n");
     const text = lines.join("\n");
     parseGlob(pattern)(text);
-    property(parseGlob(text.replace(globSpecials, "\\$&"))(text), "an escaped text does not match itself");
+    parseActivationPattern(pattern)?.matches(text);
+    const escaped = text.replace(globSpecials, "\\$&");
+    property(parseGlob(escaped)(text), "an escaped text does not match itself");
+    property(
+      parseActivationPattern(escaped)?.matches(text) === true,
+      "an escaped text does not match itself in a policy",
+    );
     const matches = matcherOf(pattern)(text);
     const pieces = pattern.split("*").map((piece) => piece.replace(/[^a-z0-9]/gi, "\\$&"));
     // More stars take a matcher that tries all combinations too long.
