@@ -42,7 +42,7 @@ export interface Informer {
   byIndex(name: string, ...values: readonly [string, ...string[]]): KubeObject[];
   /**
    * Calls `handler` for every object held now, then for every change. Returns how to stop. The next change waits for the promise that a
-   * handler returns.
+   * handler returns, which must not reject.
    */
   subscribe(handler: (change: CacheChange) => unknown): () => void;
   /** Resolves when the first list is in; rejects when the signal aborts or the informer stops. */

@@ -23,6 +23,9 @@ const doubled = (times: number): readonly JsonValue[] => [
   ...list(times, (i) => ({ name: `v${i + 1}`, expression: `variables.v${i} + variables.v${i}` })),
 ];
 const slow = nested("a != '' && b != ''");
+/** Variables of two loops each, which may read the one before. */
+const slowVariables = (count: number, before: (index: number) => string = () => "0"): readonly JsonValue[] =>
+  list(count, (i) => ({ name: `v${i}`, expression: `${slow} ? ${i === 0 ? "0" : before(i)} : 1` }));
 
 interface Attack {
   readonly spec: JsonObject;
@@ -70,6 +73,38 @@ const attacks: Record<string, Attack> = {
   "loops over empty texts without cost": {
     spec: validations(nested(`${list(300, () => "'' != ''").join("||")} || true`)),
     keys: 500,
+  },
+  "forty slow variables that are compared at once": {
+    spec: { ...validations("{'v0': 0} == dyn(variables)", "'v39' in dyn(variables)"), variables: slowVariables(40) },
+    keys: 350,
+  },
+  "forty slow variables in a text": {
+    spec: {
+      validations: [{ expression: "false", messageExpression: "'%s'.format([dyn([variables])])" }],
+      variables: slowVariables(40),
+    },
+    keys: 350,
+  },
+  "forty slow variables in an error": {
+    spec: { ...validations("[?dyn(variables)].size() > 0"), variables: slowVariables(40) },
+    keys: 350,
+  },
+  "a chain of forty slow variables": {
+    spec: {
+      ...validations("'v39' in dyn(variables)"),
+      variables: slowVariables(40, (i) => `variables.v${i - 1} + 1`),
+    },
+    keys: 350,
+  },
+  "a loop over sixty slow variables": {
+    spec: { ...validations("dyn(variables).all(k, k in dyn(variables))"), variables: slowVariables(60) },
+    keys: 350,
+  },
+  "bytes of megabytes in an error": {
+    spec: validations(
+      "[?dyn(bytes(object.data.map(k, k).join('').replace('k', 'a b c d e f g h i j k l m n')))].size() > 0",
+    ),
+    keys: 40_000,
   },
   "lists of millions of elements that are compared": {
     spec: { ...validations("variables.v12 == variables.v12"), variables: doubled(12) },

@@ -4,7 +4,7 @@ import { isPartDone, type Work } from "@purlin/base";
 import { compile, type Outcome, type Program } from "../program.ts";
 import { convertingToJson, isRawBacked, isScalar, NoJsonError } from "../schema/raw-json.ts";
 import { type CelType, formatType } from "../types/types.ts";
-import { LazyMap, ListValue, MapValue } from "../values/collections.ts";
+import { LazyMap, ListValue, MapValue, UnknownValueError } from "../values/collections.ts";
 import { ConstructedValue } from "../values/describe.ts";
 import { CelError, CostExceededError, isError, Meter, type Value } from "../values/value.ts";
 import { type AdmissionScope, admissionEnvironment, variablesName } from "./environment.ts";
@@ -230,10 +230,10 @@ export class VariableValues extends LazyMap {
 
   find(key: Value): Value | undefined {
     if (typeof key !== "string" || !this.#variables.has(key)) return undefined;
-    while (this.evaluatePart(key)) {
-      // A comparison or the like cannot wait for the next part.
-    }
-    return this.#known.get(key) ?? failed(key, "it reads itself");
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#reading.has(key)) return failed(key, "it reads itself");
+    throw new UnknownValueError(this, key);
   }
 
   keys(): Iterable<Value> {
@@ -244,6 +244,11 @@ export class VariableValues extends LazyMap {
     const expression = typeof key === "string" ? this.#variables.get(key) : undefined;
     if (typeof key !== "string" || expression === undefined) return false;
     if (this.#known.has(key) || this.#reading.has(key)) return false;
+    if (this.#budget.left < 0) {
+      // What reads the variable fails for the same reason.
+      this.#known.set(key, failed(key, outOfBudget));
+      return false;
+    }
     const begun = this.#begun.get(key) ?? expression.program.evaluating(this.#values, limits);
     this.#begun.set(key, begun);
     this.#reading.add(key);

@@ -2,6 +2,7 @@
 // The state of an evaluation, and the steps that it consists of. An evaluation can stop in the middle: each step that waits for
 // another one hands in how it goes on with the value of that one.
 
+import { UnknownValueError } from "../values/collections.ts";
 import { type CelError, CostExceededError, Meter, type Value } from "../values/value.ts";
 
 /** What an expression is evaluated over. A variable left out cannot be read. */
@@ -78,6 +79,11 @@ export class Evaluation {
     // Less than nothing is an overflow in Kubernetes' counter.
     if (this.#cost > this.#limits.cost || this.#cost < 0) throw new CostExceededError();
     if (units === 0) this.meter.spend(1);
+  }
+
+  /** The cost is again what it was before something that is done once more. */
+  refundTo(cost: number): void {
+    this.#cost = cost;
   }
 
   /** Ends the evaluation, at this cost, when something that costs so much exceeds the limit. */
@@ -177,7 +183,7 @@ export function operandsStep({ steps, decide, finish }: Operands): Step {
       const decided = decide?.(ev, values);
       if (decided !== undefined) return decided;
     }
-    return finish(ev, values);
+    return finishing(ev, values, finish);
   };
   const takeInto =
     (values: Value[]): Continuation =>
@@ -193,6 +199,21 @@ export function operandsStep({ steps, decide, finish }: Operands): Step {
     const a = left(ev);
     if (a === suspended) return ev.suspend(takeInto([]));
     const b = right(ev);
-    return b === suspended ? ev.suspend(takeInto([a])) : finish(ev, [a, b]);
+    return b === suspended ? ev.suspend(takeInto([a])) : finishing(ev, [a, b], finish);
   };
+}
+
+/** The result, once all values of lazy maps that it is made of are known: each is evaluated in parts when it is missed. */
+function finishing(ev: Evaluation, values: Value[], finish: Operands["finish"]): StepResult {
+  const { cost } = ev;
+  try {
+    return finish(ev, values);
+  } catch (problem) {
+    if (!(problem instanceof UnknownValueError)) throw problem;
+    const { map, key } = problem;
+    ev.refundTo(cost);
+    // Suspended also when there was only one part: the calls would nest as deep as there are values.
+    const evaluate = (): StepResult => (map.evaluatePart(key) ? ev.suspend(evaluate) : finishing(ev, values, finish));
+    return ev.suspend(evaluate);
+  }
 }

@@ -136,8 +136,10 @@ const insertEntry: Implementation = ([map, key = null, value = null], meter) =>
 const insertMap: Implementation = ([map, added], meter) => {
   if (!(map instanceof MapValue) || !(added instanceof MapValue)) return noSuchOverload;
   let result = map;
-  for (const key of added.keys()) {
-    const next = insert(result, [key, added.find(key) ?? null], meter);
+  // All values are read first: where one is not known yet, nothing was inserted.
+  const entries = [...added.keys()].map((key) => [key, added.find(key) ?? null] as const);
+  for (const entry of entries) {
+    const next = insert(result, entry, meter);
     if (isError(next)) return next;
     result = next;
   }

@@ -215,8 +215,8 @@ export abstract class MapValue {
 }
 
 /**
- * A map whose values take evaluations of their own. `evaluatePart` makes a value known in parts; `find` evaluates at once what is not known
- * yet, for those that cannot wait, such as comparisons.
+ * A map whose values take evaluations of their own. `evaluatePart` makes a value known in parts; `find` throws {@link UnknownValueError} for
+ * one that is not known yet.
  */
 export abstract class LazyMap extends MapValue {
   abstract readonly typeName: string;
@@ -235,6 +235,18 @@ export abstract class LazyMap extends MapValue {
   /** As in Kubernetes, which does not look at the values. */
   override equals(other: Value): boolean | CelError {
     return other instanceof LazyMap ? other === this : noSuchOverload;
+  }
+}
+
+/** Thrown where a value of a {@link LazyMap} is read that is not known: what reads it begins again when it is. */
+export class UnknownValueError extends Error {
+  readonly map: LazyMap;
+  readonly key: Value;
+
+  constructor(map: LazyMap, key: Value) {
+    super(`a value of ${map.typeName} was read before it was known`);
+    this.map = map;
+    this.key = key;
   }
 }
 

@@ -122,3 +122,10 @@ test("of a list or map that was added to itself over and over only the beginning
   const text = new ArrayList(Array.from({ length: 1000 }, () => "x".repeat(1000)));
   assert.ok(describe(text).length < 40_000);
 });
+
+test("of many bytes only the beginning is shown", () => {
+  assert.equal(describe(new Uint8Array([0, 255])), "[0 255]");
+  const text = describe(new Uint8Array(3_000_000).fill(255));
+  assert.match(text, /^\[255 (255 )+\.\.\.\]$/);
+  assert.ok(text.length < 20_000);
+});

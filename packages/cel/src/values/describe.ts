@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { elementsOf, ListValue, MapValue } from "./collections.ts";
+import { elementsOf, LazyMap, ListValue, MapValue } from "./collections.ts";
 import { Duration, formatTimestamp, Timestamp } from "./time-values.ts";
 import { CelError, OpaqueValue, OptionalValue, TypeValue, Uint, type Value } from "./value.ts";
 
@@ -34,16 +34,25 @@ function describeObject(value: Exclude<Value, null> & object, room: Room): strin
   if (value instanceof TypeValue) return value.name;
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof Timestamp) return formatTimestamp(value);
-  if (value instanceof Uint8Array) return `[${[...value].join(" ")}]`;
+  if (value instanceof Uint8Array) return `[${shownBytes(value, room)}]`;
   if (value instanceof OptionalValue) {
     return value.hasValue ? `optional(${described(value.value, room)})` : "optional.none()";
   }
   if (value instanceof ListValue) return `[${shown(elementsOf(value), room, (element) => described(element, room))}]`;
+  // Not its values: an error text needs no evaluations.
+  if (value instanceof LazyMap) return value.typeName;
   if (value instanceof MapValue) {
     const entry = (key: Value): string => `${described(key, room)}: ${described(value.find(key) ?? null, room)}`;
     return `{${shown(value.keys(), room, entry)}}`;
   }
   return value instanceof OpaqueValue ? value.toString() : value.message;
+}
+
+/** Bytes as Go prints them, as far as there is room. */
+function shownBytes(bytes: Uint8Array, room: Room): string {
+  const most = Math.max(0, Math.floor(room.left / 4));
+  const shownOnes = [...bytes.subarray(0, most)].join(" ");
+  return bytes.length > most ? `${shownOnes} ...` : shownOnes;
 }
 
 /** The texts of elements or entries, as far as there is room. */
