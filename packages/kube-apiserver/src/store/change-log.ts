@@ -167,7 +167,7 @@ export class ChangeLog implements Log {
     }
     const last = commit.changes.at(-1);
     if (last !== undefined) this.#acknowledged?.record(last.revision);
-    if (this.#frames() >= walPages) this.#tryCheckpoint();
+    this.#checkpointIfDue();
   }
 
   #write(commit: LogCommit): void {
@@ -210,9 +210,9 @@ export class ChangeLog implements Log {
     }
   }
 
-  #tryCheckpoint(): void {
+  #checkpointIfDue(): void {
     try {
-      this.checkpoint();
+      if (this.#frames() >= walPages) this.checkpoint();
     } catch {
       // The disk refuses. The commit is durable, and the next one tries again.
     }
