@@ -5,7 +5,7 @@ import { harmless, harmlessJson, harmlessLine, harmlessOutput } from "./harmless
 
 const cases: Record<string, { readonly text: string; readonly want: string; readonly line?: string }> = {
   Plain: { text: "Größe → 3 ✓", want: "Größe → 3 ✓" },
-  Colours: { text: "\u001b[31mred\u001b[0m \u001b[38:5:1mx\u001b[m", want: "red x" },
+  Colors: { text: "\u001b[31mred\u001b[0m \u001b[38:5:1mx\u001b[m", want: "red x" },
   ClearsTheScreen: { text: "a\u001b[2J\u001b[Hb", want: "a\\x1b[2J\\x1b[Hb" },
   Title: { text: "\u001b]0;owned\u0007x", want: "\\x1b]0;owned\\x07x" },
   Clipboard: { text: "\u001b]52;c;ZWNobyBoaQ==\u0007", want: "\\x1b]52;c;ZWNobyBoaQ==\\x07" },
@@ -34,16 +34,16 @@ for (const [name, { text, want, line = want }] of Object.entries(cases)) {
 
 const outputs: Record<string, { readonly text: string; readonly want?: string }> = {
   Plain: { text: "Größe → 3 ✓\n" },
-  Colours: { text: "\u001b[32mgood\u001b[39m \u001b[1mbold \u001b[2mfaint\u001b[22m\n" },
+  Colors: { text: "\u001b[32mgood\u001b[39m \u001b[1mbold \u001b[2mfaint\u001b[22m\n" },
   EndsOfAll: { text: "\u001b[31mred\u001b[0m \u001b[36mcode\u001b[m \u001b[1mbold\u001b[0m\n" },
-  LeftColoured: { text: "\u001b[31mred\n", want: "\u001b[31mred\n\u001b[39m" },
-  LeftBoldAndColoured: { text: "\u001b[1m\u001b[33mred\n", want: "\u001b[1m\u001b[33mred\n\u001b[22m\u001b[39m" },
-  OtherColours: { text: "\u001b[35;1mx\u001b[0m \u001b[8mhidden\u001b[28m", want: "x\u001b[0m hidden" },
-  MovesBetweenColours: { text: "\u001b[31ma\u001b[2J\rb\u001b[39m", want: "\u001b[31ma\\x1b[2J\\x0db\u001b[39m" },
+  LeftColored: { text: "\u001b[31mred\n", want: "\u001b[31mred\n\u001b[39m" },
+  LeftBoldAndColored: { text: "\u001b[1m\u001b[33mred\n", want: "\u001b[1m\u001b[33mred\n\u001b[22m\u001b[39m" },
+  OtherColors: { text: "\u001b[35;1mx\u001b[0m \u001b[8mhidden\u001b[28m", want: "x\u001b[0m hidden" },
+  MovesBetweenColors: { text: "\u001b[31ma\u001b[2J\rb\u001b[39m", want: "\u001b[31ma\\x1b[2J\\x0db\u001b[39m" },
   OneMadeOfTwo: { text: "\u001b\u001b[39m[2J", want: "\\x1b\u001b[39m[2J" },
 };
 for (const [name, { text, want = text }] of Object.entries(outputs)) {
-  test(`output of a command on a terminal keeps its colours, and none goes on behind it: ${name}`, () => {
+  test(`output of a command on a terminal keeps its colors, and none goes on behind it: ${name}`, () => {
     assert.equal(harmlessOutput(text), want);
   });
 }

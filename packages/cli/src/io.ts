@@ -5,7 +5,7 @@ import { harmlessOutput } from "./harmless.ts";
 
 /** Where text goes. */
 export interface TextSink {
-  /** Text that others may have written: a terminal shows it without other effects than the colours of this program. */
+  /** Text that others may have written: a terminal shows it without other effects than the colors of this program. */
   write(text: string): void;
   /** What moves the cursor of a terminal or erases, as it is. */
   move(sequence: string): void;

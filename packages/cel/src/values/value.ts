@@ -21,10 +21,6 @@ export class Meter {
     return this.#left;
   }
 
-  set left(units: number) {
-    this.#left = units;
-  }
-
   spend(units: number): void {
     this.#left -= units;
     if (this.#left < 0) throw new CostExceededError();

@@ -67,7 +67,7 @@ test("the demo can be interrupted", async () => {
   assert.doesNotMatch(stdout, /Next, from this folder/);
 });
 
-test("colours mark what is good and what is not, on a terminal", async () => {
+test("colors mark what is good and what is not, on a terminal", async () => {
   const { stdout } = await runInProcess(["demo"], { cwd: root, isTTY: true });
   assert.ok(stdout.includes("\u001b[31mFalse\u001b[39m"));
   assert.ok(stdout.includes("\u001b[32mTrue\u001b[39m"));

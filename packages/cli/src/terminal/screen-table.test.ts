@@ -16,7 +16,7 @@ test("columns are as wide as their widest cell and lines end with their last wor
   );
 });
 
-test("colours take no room", () => {
+test("colors take no room", () => {
   const style = createStyle(new TestIo({ isTTY: true }).stdout, {});
   const [first, second] = formatTable([
     [style.bad("no"), "x"],
@@ -26,7 +26,7 @@ test("colours take no room", () => {
   assert.equal(second, "yes  x");
 });
 
-const colours: Record<string, { readonly isTTY: boolean; readonly env: Record<string, string>; readonly on: boolean }> =
+const colors: Record<string, { readonly isTTY: boolean; readonly env: Record<string, string>; readonly on: boolean }> =
   {
     Terminal: { isTTY: true, env: {}, on: true },
     Pipe: { isTTY: false, env: {}, on: false },
@@ -34,8 +34,8 @@ const colours: Record<string, { readonly isTTY: boolean; readonly env: Record<st
     EmptyNoColor: { isTTY: true, env: { NO_COLOR: "" }, on: true },
     DumbTerminal: { isTTY: true, env: { TERM: "dumb" }, on: false },
   };
-for (const [name, { isTTY, env, on }] of Object.entries(colours)) {
-  test(`colours: ${name}`, () => {
+for (const [name, { isTTY, env, on }] of Object.entries(colors)) {
+  test(`colors: ${name}`, () => {
     const style = createStyle(new TestIo({ isTTY }).stdout, env);
     assert.equal(style.good("ok") !== "ok", on);
   });

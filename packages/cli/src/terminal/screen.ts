@@ -90,7 +90,7 @@ function fit(lines: readonly string[], sink: TextSink): string[] {
   return [...wrapped.slice(0, room - 1), `… and ${wrapped.length - room + 1} more lines`];
 }
 
-/** A line that is too long continues in the next one, below where its text began. Its colours would be cut apart, so it has none. */
+/** A line that is too long continues in the next one, below where its text began. Its colors would be cut apart, so it has none. */
 function wrap(line: string, columns: number): string[] {
   const plain = stripVTControlCharacters(line);
   if (textWidth(plain) < columns) return [line];

@@ -17,13 +17,13 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** The style for one sink: colours only where a person looks, and not against https://no-color.org. */
+/** The style for one sink: colors only where a person looks, and not against https://no-color.org. */
 export function createStyle(sink: TextSink, env: Io["env"]): Style {
-  const colours = sink.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  const colors = sink.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   const as =
     (format: Format) =>
     (text: string): string =>
-      colours ? styleText(format, text, { validateStream: false }) : text;
+      colors ? styleText(format, text, { validateStream: false }) : text;
   return {
     strong: as("bold"),
     faint: as("dim"),

@@ -88,7 +88,7 @@ test("spec: a summary without failures or skipped cases has only the number that
   assert.equal(reporter("spec").summary([failed], 999), "\n1 failed, 0 passed in 1 file (1.0 s)\n");
 });
 
-test("spec: on a terminal, marks have colours", () => {
+test("spec: on a terminal, marks have colors", () => {
   const style = createStyle(new TestIo({ isTTY: true }).stdout, {});
   const text = reporters["spec"]?.(style).ended({ ...failed, lines: [] }) ?? "";
   assert.ok(text.includes(`      ${style.faint("at app.test.yaml:9:3")}\n`), JSON.stringify(text));

@@ -10,7 +10,7 @@ import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Inspected } from "./inspect-command.ts";
 
-/** Clears the screen, rings the bell, begins a line, colours what follows, and reverses it. */
+/** Clears the screen, rings the bell, begins a line, colors what follows, and reverses it. */
 const evil = "\u001b[2J\u0007\r\u009b31m\u001b[31m\u001b]0;title\u0007\u202e\u2028\u007f\n";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
 const obeyed = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;

@@ -71,12 +71,12 @@ function isSsnFormat(text: string): boolean {
   return utf8Length(text) === 11 && /^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$/.test(text);
 }
 
-/** A colour in hexadecimal, with or without `#`. */
+/** A color in hexadecimal, with or without `#`. */
 function isHexColorFormat(text: string): boolean {
   return /^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(text);
 }
 
-/** A colour as `rgb(1, 2, 3)`. */
+/** A color as `rgb(1, 2, 3)`. */
 function isRgbColorFormat(text: string): boolean {
   const [, red = "", green = "", blue = ""] =
     /^rgb\([\t\n\f\r ]*([0-9]{1,3})[\t\n\f\r ]*,[\t\n\f\r ]*([0-9]{1,3})[\t\n\f\r ]*,[\t\n\f\r ]*([0-9]{1,3})[\t\n\f\r ]*\)$/.exec(
