@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { send, type Target } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
-import { define, definition, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
+import { define, definition, objectNamed, objectsOf, sendJson, sendText } from "./attacked-kind.ts";
 
 const objects = 5_000;
 
@@ -94,6 +94,30 @@ test("lists of 30 large objects", async () => {
     const { accept = "", query = "" } = forms[name] ?? {};
     const request = { method: "GET", path: `${objectsOf("Large")}${query}`, headers: { accept } };
     assert.equal((await server.during(`large ${name}`, () => send(server.target, request))).code, 200);
+  }
+});
+
+/** Objects whose indented text is mostly spaces: at a depth of 900, 180 kB become 167 MB. */
+const depths = [20, 300, 900];
+test("indented JSON of deep objects, several at once", async () => {
+  await define(server.target, "Deep", definition("Deep", { x: { "x-kubernetes-preserve-unknown-fields": true } }));
+  const ones = `[${Array.from({ length: 90_000 }, () => 1).join()}]`;
+  for (const depth of depths) {
+    const object = JSON.stringify(objectNamed("Deep", `d${depth}`, { x: "deep" }));
+    const body = object.replace('"deep"', `${'{"a":'.repeat(depth)}${ones}${"}".repeat(depth)}`);
+    const created = await sendText(server.target, ["POST", objectsOf("Deep")], body, "application/json");
+    assert.equal(created.code, 201, created.text.slice(0, 300));
+  }
+  for (const path of [...depths.map((depth) => `/d${depth}`), ""]) {
+    const responses = await server.during(`indented JSON of deep objects: ${path}`, () =>
+      Promise.all(
+        Array.from({ length: 8 }, () => sendJson(server.target, ["GET", `${objectsOf("Deep")}${path}?pretty=true`])),
+      ),
+    );
+    for (const { code, text } of responses) {
+      assert.equal(code, 200);
+      assert.ok(text.length < 1_000_000, `${text.length} characters`);
+    }
   }
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finish, type Work } from "@purlin/base";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import {
   documentPayload,
   encodedPayload,
@@ -22,6 +22,13 @@ test("JSON is one line with a line break; indented JSON ends without one", () =>
   assert.equal(json.value(), value);
   const pretty = documentPayload(value, { mediaType: "application/json", pretty: true });
   assert.equal(textOf(pretty), '{\n  "a": "\\u003cé\\u003e",\n  "n": 1152921504606846976\n}');
+});
+
+test("JSON that indentation would multiply comes on one line, with a line break", () => {
+  let deep: JsonValue = Array.from({ length: 90_000 }, () => 1);
+  for (let depth = 0; depth < 900; depth++) deep = { a: deep };
+  const text = textOf(documentPayload({ deep }, { mediaType: "application/json", pretty: true }));
+  assert.ok(text === `${JSON.stringify({ deep })}\n`);
 });
 
 test("YAML is the same with and without indentation", () => {

@@ -2,7 +2,7 @@
 import type { Writable } from "node:stream";
 import { finish, type Work } from "@purlin/base";
 import { badRequest, timeout } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, type JsonValue, printingJson } from "@purlin/kube-objects/json";
+import { fitsIndented, goQuote, type JsonObject, type JsonValue, printingJson } from "@purlin/kube-objects/json";
 import { printingYaml } from "@purlin/kube-objects/yaml";
 import type { AccessDecision } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
@@ -167,15 +167,20 @@ function* documentChunks(value: JsonValue, form: DocumentForm): Work<readonly Ui
   return chunks;
 }
 
+/** Spaces per level, as in the reference. */
+const indent = 2;
+
 function* printing(value: JsonValue, form: DocumentForm, write: (text: string) => void): Work<void> {
   const { mediaType, pretty = false } = form;
   if (mediaType === "application/yaml") {
     write(yield* printingYaml(value));
     return;
   }
-  yield* printingJson(value, { htmlSafe: true, ...(pretty && { indent: 2 }) }, write);
+  // Indentation is for people: what would become too long for them, and for the memory, comes on one line.
+  const isIndented = pretty && (yield* fitsIndented(value, indent));
+  yield* printingJson(value, { htmlSafe: true, ...(isIndented && { indent }) }, write);
   // As Go writes it: indented documents end without a line break.
-  if (!pretty) write("\n");
+  if (!isIndented) write("\n");
 }
 
 /** Plain text, for the few endpoints that are not JSON. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON with the fidelity of the Kubernetes API server: 64-bit integers, Go's formatting, strict parsing.
+export { fitsIndented } from "./fits-indented.ts";
 export {
   goFloat,
   goJson,
@@ -20,7 +21,6 @@ export {
   parseJsonStrict,
   parsingJson,
   parsingJsonStrict,
-  printingJson,
   printJson,
 } from "./json-text.ts";
 export {
@@ -38,3 +38,4 @@ export {
   sortedKeys,
   utf8Length,
 } from "./json-value.ts";
+export { printingJson } from "./printing-json.ts";

@@ -5,15 +5,7 @@ import { finish } from "@purlin/base";
 import fc from "fast-check";
 import { goJson, goQuote } from "./go-text.ts";
 import { type Fractions, JsonSyntaxError } from "./json-reader.ts";
-import {
-  maxJsonDepth,
-  parseJson,
-  parseJsonStrict,
-  parsingJson,
-  printingJson,
-  printJson,
-  scanJson,
-} from "./json-text.ts";
+import { maxJsonDepth, parseJson, parseJsonStrict, parsingJson, printJson, scanJson } from "./json-text.ts";
 import { type JsonValue, jsonEqual } from "./json-value.ts";
 // Observed from the decoder of the reference server (sigs.k8s.io/json), printed again with its encoder.
 import texts from "./testdata/json-texts.json" with { type: "json" };
@@ -196,56 +188,3 @@ test("an object of many members is parsed in many parts, after the number of its
   assert.ok(parts > 10, `${parts} parts`);
   assert.deepEqual(finish(parsingJson(text)), JSON.parse(text));
 });
-
-test("a large object is printed in parts of about as many characters", () => {
-  const parts = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}`, "x".repeat(50_000)]));
-  const printed: string[] = [];
-  let count = 1;
-  for (const work = printingJson({ parts }, {}, (part) => printed.push(part)); work.next().done !== true; ) count += 1;
-  assert.ok(count >= 50, `${count} parts`);
-  assert.ok(Math.max(...printed.map(({ length }) => length)) < 120_000);
-});
-
-test("a large item of an indented list is printed in parts", () => {
-  const items = Array.from({ length: 20_000 }, (_, i) => ({ name: `n${i}` }));
-  let count = 1;
-  for (const work = printingJson({ items: [{ spec: { items } }, {}] }, { indent: 2 }, () => {}); !work.next().done; )
-    count++;
-  assert.ok(count > 50, `${count} parts`);
-});
-
-const documents: Readonly<Record<string, JsonValue>> = {
-  "a list": { kind: "List", items: [{ a: "<x>\n", b: [1, 2n ** 60n] }, {}, [], null, "text"], "<name>": { c: [] } },
-  "lists of one item and none": { items: [{ a: [1, 2] }], none: [], empty: {} },
-  "large objects": {
-    kind: "<>",
-    data: Object.fromEntries(
-      Array.from({ length: 5000 }, (_, i) => [`key-<${i}>`, i % 7 === 0 ? { a: [i, "\n"] } : `${i}`]),
-    ),
-    holes: { ...Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`a${i}`, i % 2])), a0: undefined as never },
-    few: Object.fromEntries(Array.from({ length: 64 }, (_, i) => [i, 2n ** 60n])),
-  },
-  "large items": {
-    items: [
-      {
-        spec: {
-          items: Array.from({ length: 2000 }, (_, i) => ({ name: `<${i}>`, empty: {}, none: [] })),
-          text: "a\nb",
-        },
-      },
-      Array.from({ length: 300 }, (_, i) => [i, null, { hole: undefined as never, i }]),
-      { small: [1, 2] },
-    ],
-  },
-  "no object": [1, { a: [1, 2] }],
-  "an empty object": {},
-};
-for (const [name, document] of Object.entries(documents)) {
-  test(`a document printed in parts is as when it is printed at once: ${name}`, () => {
-    for (const options of [{}, { indent: 2 }, { htmlSafe: true }, { indent: 2, htmlSafe: true }]) {
-      let text = "";
-      finish(printingJson(document, options, (part) => (text += part)));
-      assert.equal(text, printJson(document, options));
-    }
-  });
-}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { finish, isPartDone, type Work } from "@purlin/base";
 import { type JsonReading, readingJson, readJson } from "./json-reader.ts";
-import { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "./json-value.ts";
+import { isJsonArray, isJsonObject, type JsonValue } from "./json-value.ts";
 
 /** Deeper documents are refused: code that walks objects here is recursive, and no real object comes near it. */
 export const maxJsonDepth = 1000;
@@ -62,8 +62,8 @@ function parsePlain(text: string): JsonValue | undefined {
 }
 
 /** Options of {@link printJson}. */
-interface PrintJsonOptions {
-  /** Spaces per level; none by default, all on one line. */
+export interface PrintJsonOptions {
+  /** Spaces per level, at most 10; none by default, all on one line. */
   readonly indent?: number;
   /** Writes `<`, `>`, `&` and the line separators of Unicode as escapes, as Go does, so that no page can be broken by a text. */
   readonly htmlSafe?: boolean;
@@ -73,133 +73,6 @@ interface PrintJsonOptions {
 export function printJson(value: JsonValue | object, options: PrintJsonOptions = {}): string {
   const text = print(value, options.indent);
   return options.htmlSafe === true && dangerous.test(text) ? text.replaceAll(allDangerous, escaped) : text;
-}
-
-/**
- * {@link printJson} in parts, each of which is given to `write`: an item of a list that is a member of the value, some members of a large
- * object that is one, and what is between them.
- */
-export function* printingJson(value: JsonValue, options: PrintJsonOptions, write: (text: string) => void): Work<void> {
-  if (!isJsonObject(value) || !Object.values(value).some((member) => hasItems(member) || isLarge(member))) {
-    write(printJson(value, options));
-    return;
-  }
-  const { indent = 0 } = options;
-  const lineAt = (depth: number): string => (indent === 0 ? "" : `\n${" ".repeat(indent * depth)}`);
-  const printAt = (depth: number, part: JsonValue): string => printJson(part, options).replaceAll("\n", lineAt(depth));
-  const keyAt = (depth: number, key: string): string =>
-    `${lineAt(depth)}${printAt(depth, key)}:${indent === 0 ? "" : " "}`;
-  let before = "{";
-  for (const [name, member] of Object.entries(value)) {
-    if (member === undefined) continue;
-    write(`${before}${keyAt(1, name)}`);
-    before = ",";
-    if (isLarge(member)) {
-      yield* printingMembers(member, (key, part) => `${keyAt(2, key)}${printAt(2, part)}`, write);
-      write(`${lineAt(1)}}`);
-      continue;
-    }
-    if (!hasItems(member)) {
-      write(printAt(1, member));
-      continue;
-    }
-    for (const [index, item] of member.entries()) {
-      write(`${index === 0 ? "[" : ","}${lineAt(2)}`);
-      if (indent === 0) write(printAt(2, item));
-      else yield* printingIndented(item, { depth: 2, lineAt, printAt, write });
-      yield;
-    }
-    write(`${lineAt(1)}]`);
-  }
-  write(`${lineAt(0)}}`);
-}
-
-interface Indented {
-  readonly depth: number;
-  readonly lineAt: (depth: number) => string;
-  readonly printAt: (depth: number, value: JsonValue) => string;
-  readonly write: (text: string) => void;
-}
-
-/** Indented text takes ten times as long as compact text: values with many others inside are divided. */
-function* printingIndented(value: JsonValue, place: Indented): Work<void> {
-  const { depth, lineAt, printAt, write } = place;
-  if (!hasMany(value)) {
-    write(printAt(depth, value));
-    return;
-  }
-  const isList = isJsonArray(value);
-  const inside = { ...place, depth: depth + 1 };
-  let before = isList ? "[" : "{";
-  for (const key of Object.keys(value as object)) {
-    const member = (value as JsonObject)[key];
-    if (member === undefined) continue;
-    write(`${before}${lineAt(depth + 1)}${isList ? "" : `${printAt(depth + 1, key)}: `}`);
-    before = ",";
-    yield* printingIndented(member, inside);
-    if (isPartDone()) yield;
-  }
-  write(`${lineAt(depth)}${isList ? "]" : "}"}`);
-}
-
-const many = 256;
-
-/** Whether there are many values inside of a value. */
-function hasMany(value: JsonValue): boolean {
-  let left = many;
-  const todo: JsonValue[] = [value];
-  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
-    if (isJsonArray(next) && next.length >= left) return true;
-    if (!isJsonArray(next) && !isJsonObject(next)) continue;
-    for (const key in next) {
-      const member = (next as JsonObject)[key];
-      if (member === undefined) continue;
-      left -= 1;
-      if (left === 0) return true;
-      todo.push(member);
-    }
-  }
-  return false;
-}
-
-/** About this many characters of members are a part. */
-const membersPart = 65_536;
-
-/** The members of an object, after its opening brace. */
-function* printingMembers(
-  object: JsonObject,
-  print: (key: string, value: JsonValue) => string,
-  write: (text: string) => void,
-): Work<void> {
-  let text = "{";
-  let isFirst = true;
-  for (const key in object) {
-    const value = object[key];
-    if (value === undefined) continue;
-    text += `${isFirst ? "" : ","}${print(key, value)}`;
-    isFirst = false;
-    if (text.length < membersPart) continue;
-    write(text);
-    text = "";
-    yield;
-  }
-  write(text);
-}
-
-const hasItems = (value: JsonValue): value is JsonArray => isJsonArray(value) && value.length > 1;
-
-const fewMembers = 64;
-
-/** Whether an object has more than a few members; at least one of them is defined. */
-function isLarge(value: JsonValue): value is JsonObject {
-  if (!isJsonObject(value)) return false;
-  let members = 0;
-  for (const key in value) {
-    if (value[key] === undefined) continue;
-    members += 1;
-    if (members > fewMembers) return true;
-  }
-  return false;
 }
 
 function print(value: JsonValue | object, indent: number | undefined): string {
