@@ -26,6 +26,9 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
     ].map((topic) => [topic, "test/hostile/objects/roles.test.ts"]),
   ),
   "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
+  "Indented JSON, and YAML": "test/hostile/objects/responses.test.ts",
+  "Large responses of one user": "packages/kube-apiserver/src/http/write-body.test.ts",
+  "Roles that are not found, in the reason of a denied request": "test/hostile/objects/roles.test.ts",
   "Requests of one user": "test/hostile/objects/responses.test.ts",
   "A wrong text in an error": "packages/kube-objects/src/errors/status-error.test.ts",
   ...Object.fromEntries(

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { send, type Target } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
@@ -119,6 +120,42 @@ test("indented JSON of deep objects, several at once", async () => {
       assert.ok(text.length < 1_000_000, `${text.length} characters`);
     }
   }
+});
+
+const heavy = { text: "some words ".repeat(180_000) };
+test("lists of large objects, twenty at once", async () => {
+  await define(server.target, "Heavy", definition("Heavy", { text: { type: "string" } }));
+  for (let i = 0; i < 8; i++) {
+    const created = await sendJson(server.target, ["POST", objectsOf("Heavy")], objectNamed("Heavy", `o${i}`, heavy));
+    assert.equal(created.code, 201, created.text.slice(0, 300));
+  }
+  for (const name of ["JSON", "indented JSON", "YAML"]) {
+    const { accept = "", query = "" } = forms[name] ?? {};
+    const request = { method: "GET", path: `${objectsOf("Heavy")}${query}`, headers: { accept } };
+    const lengths = await server.during(`twenty lists as ${name}`, () =>
+      Promise.all(Array.from({ length: 20 }, async () => (await send(server.target, request)).text.length)),
+    );
+    assert.ok(Math.min(...lengths) > 15_000_000, `${Math.min(...lengths)} characters`);
+  }
+});
+
+test("lists of large objects that a client does not read do not delay its short requests", async () => {
+  const session = await openSession(server.target);
+  // 400 requests of one user are answered at once, and these are not answered yet.
+  const streams = Array.from({ length: 390 }, () => {
+    const stream = session.request({ ":path": objectsOf("Heavy"), accept: "application/yaml" });
+    stream.on("error", () => {});
+    return stream;
+  });
+  await server.during("390 lists that are not read", async () => {
+    const one = await sendJson(server.target, ["GET", "/api/v1/namespaces/default"]);
+    assert.equal(one.code, 200, one.text);
+    await delay(3000);
+    for (const stream of streams) stream.close();
+  });
+  session.destroy();
+  const { code } = await sendJson(server.target, ["GET", objectsOf("Heavy")]);
+  assert.equal(code, 200);
 });
 
 /** Near the 3 MiB that a body may have. */

@@ -7,6 +7,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects/errors";
 import type { CertificateSubject } from "../auth/user.ts";
+import { writeBody } from "./write-body.ts";
 
 /** One HTTP request and the way to answer it, the same for HTTP/1.1 and HTTP/2. */
 export interface Exchange {
@@ -23,8 +24,8 @@ export interface Exchange {
   readBody(limit: number): Promise<Uint8Array>;
   /** Calls back once when the client has gone, also if it has gone already. */
   onGone(callback: () => void): void;
-  /** Answers in one piece. */
-  respond(code: number, headers: OutgoingHeaders, chunks: readonly Uint8Array[]): void;
+  /** Answers with a whole body. Resolves when the client has taken a large one, or has gone; undefined for a small one. */
+  respond(code: number, headers: OutgoingHeaders, chunks: readonly Uint8Array[]): Promise<void> | undefined;
   /** Begins an answer that continues; one of code 101 has the headers given and no others. */
   begin(code: number, headers: OutgoingHeaders): Outlet;
   /** What the client sends after its request; only where the connection can switch to another protocol, as the request asks for. */
@@ -129,16 +130,14 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
     respond: (code, outgoing, chunks) => {
       answered = true;
       response.writeHead(code, nodeHeaders(outgoing));
-      for (const chunk of chunks.slice(0, -1)) {
-        response.write(chunk);
-      }
-      if (request.complete || response.shouldKeepAlive) {
-        response.end(chunks.at(-1));
-      } else {
-        endLater(request, response, chunks.at(-1));
-      }
+      const end = (last?: Uint8Array): void => {
+        if (request.complete || response.shouldKeepAlive) response.end(last);
+        else endLater(request, response, last);
+      };
+      const taken = writeBody(response, { chunks, end, abort: () => response.destroy() });
       // An unread body must not stay in front of the next request.
       request.resume();
+      return taken;
     },
     begin: (code, outgoing) => {
       response.writeHead(code, nodeHeaders(outgoing));
@@ -288,12 +287,11 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
     },
     respond: (code, outgoing, chunks) => {
       answered = true;
-      if (!begin(stream, { code, headers: outgoing, endStream: chunks.length === 0 })) return;
-      for (const chunk of chunks.slice(0, -1)) {
-        stream.write(chunk);
-      }
-      stream.end(chunks.at(-1));
+      if (!begin(stream, { code, headers: outgoing, endStream: chunks.length === 0 })) return undefined;
+      const abort = (): void => stream.close(constants.NGHTTP2_CANCEL);
+      const taken = writeBody(stream, { chunks, end: (last) => stream.end(last), abort });
       refuseRest(stream);
+      return taken;
     },
     begin: (code, outgoing) => {
       begin(stream, { code, headers: outgoing, endStream: false });

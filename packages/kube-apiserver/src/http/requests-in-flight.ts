@@ -92,6 +92,14 @@ export function upgradedConnections({ atOnce }: InFlightLimits = inFlightLimits)
   return new RequestsInFlight({ atOnce, waiting: 0, refusal });
 }
 
+/**
+ * Limits how many large responses of one user are made, or wait in memory for the client to take them; the others wait. The number is a
+ * balance: eight slow clients of a user delay the other large responses of that user, and eight lists of large objects take some 300 MiB.
+ */
+export function largeResponses(): RequestsInFlight {
+  return new RequestsInFlight({ atOnce: 8, waiting: Number.POSITIVE_INFINITY });
+}
+
 const probes: ReadonlySet<string> = new Set(["/livez", "/readyz", "/healthz"]);
 
 /** Whether a path is answered whatever else is under way. */

@@ -21,7 +21,7 @@ interface Recorded {
   leave(): void;
 }
 
-function recorded(respond: Exchange["respond"] = () => {}): Recorded {
+function recorded(respond: Exchange["respond"] = () => undefined): Recorded {
   const leaving: (() => void)[] = [];
   const known: Recorded = {
     answers: [],
@@ -39,8 +39,9 @@ function recorded(respond: Exchange["respond"] = () => {}): Recorded {
       readBody: () => Promise.resolve(new Uint8Array()),
       onGone: (callback) => leaving.push(callback),
       respond: (code, headers, chunks) => {
-        respond(code, headers, chunks);
+        const taken = respond(code, headers, chunks);
         known.answers.push({ code, headers, text: Buffer.concat(chunks).toString() });
+        return taken;
       },
       begin: () => ({
         write: (bytes) => {

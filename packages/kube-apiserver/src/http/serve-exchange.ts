@@ -119,6 +119,8 @@ export interface Front {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   /** Limits what one user may have under way; undefined: nothing does. */
   readonly inFlight?: RequestsInFlight;
+  /** Limits how many large responses of one user are in memory; undefined: nothing does. */
+  readonly largeResponses?: RequestsInFlight;
   /** Limits how many connections of one user may switch to another protocol; undefined: nothing does. */
   readonly upgraded?: RequestsInFlight;
   /** Begins the record of a request in the audit log. */
@@ -157,14 +159,16 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
       if (response.kind === "stream") {
         writeStream(exchange, response, { auditId, failed });
       } else {
-        await writeComplete(exchange, response, auditId);
+        const { name } = request.user;
+        const beginLarge = () => front.largeResponses?.begin(name, (callback) => exchange.onGone(callback));
+        await writeComplete(exchange, response, { auditId, beginLarge });
       }
     });
   } catch (error) {
     if (isUnexpected(error)) failed(error);
     const response = errorResponse(error, { headers, query });
     if (!isHandled) auditRefusal(front, { method, path, query, headers, origin, user }, response);
-    await writeComplete(exchange, response, auditId).catch(failed);
+    await writeComplete(exchange, response, { auditId }).catch(failed);
   } finally {
     end?.();
   }

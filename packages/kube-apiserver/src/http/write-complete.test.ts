@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import type { CompleteResponse } from "../request/api-request.ts";
+import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
 import type { Exchange } from "./exchange.ts";
 import { writeComplete } from "./write-complete.ts";
 
@@ -22,7 +23,7 @@ async function sent(response: CompleteResponse, headers: Record<string, string> 
       seen = { code, headers: outgoing, chunks };
     },
   } as unknown as Exchange;
-  await writeComplete(exchange, response, "audit");
+  await writeComplete(exchange, response, { auditId: "audit" });
   assert.ok(seen);
   return seen;
 }
@@ -83,4 +84,59 @@ test("what is known already and what was not asked for is not sent", async () =>
   assert.deepEqual([known.chunks, known.headers["content-length"]], [[], undefined]);
   const head = await sent(answer(["abc"]), {}, "HEAD");
   assert.deepEqual([head.chunks, head.headers["content-length"]], [[], "3"]);
+});
+
+/** Records when large responses begin and end. */
+function largeOnes() {
+  const events: string[] = [];
+  const beginLarge = async () => {
+    events.push("begins");
+    return () => {
+      if (!events.includes("ends")) events.push("ends");
+    };
+  };
+  return { events, beginLarge };
+}
+
+const documentOf = (items: number): CompleteResponse => ({
+  kind: "complete",
+  code: 200,
+  payload: documentPayload(
+    { items: Array.from({ length: items }, () => ({ text: "x".repeat(1000) })) },
+    { mediaType: "application/json" },
+  ),
+});
+
+test("a large response ends when the client has taken it", async () => {
+  const { events, beginLarge } = largeOnes();
+  const taken = Promise.withResolvers<void>();
+  const respond = (): Promise<void> => {
+    events.push("is written");
+    return taken.promise;
+  };
+  const exchange = { method: "GET", headers: {}, respond } as unknown as Exchange;
+  const written = writeComplete(exchange, documentOf(1000), { auditId: "audit", beginLarge });
+  while (!events.includes("is written")) await setImmediate();
+  assert.deepEqual(events, ["begins", "is written"]);
+  taken.resolve();
+  await written;
+  assert.deepEqual(events, ["begins", "is written", "ends"]);
+});
+
+test("a response that has many parts and is small ends before it is written, and a short one is never large", async () => {
+  const expected: Record<number, readonly string[]> = { 1: ["is written"], 100: ["begins", "ends", "is written"] };
+  for (const [items, wanted] of Object.entries(expected)) {
+    const { events, beginLarge } = largeOnes();
+    const exchange = { method: "GET", headers: {}, respond: () => void events.push("is written") };
+    await writeComplete(exchange as unknown as Exchange, documentOf(Number(items)), { auditId: "audit", beginLarge });
+    assert.deepEqual(events, wanted, `${items} items`);
+  }
+});
+
+test("a large response that fails ends", async () => {
+  const { events, beginLarge } = largeOnes();
+  const exchange = { method: "GET", headers: {}, respond: () => Promise.reject(new Error("broken")) };
+  const written = writeComplete(exchange as unknown as Exchange, documentOf(1000), { auditId: "audit", beginLarge });
+  await assert.rejects(written, /broken/);
+  assert.deepEqual(events, ["begins", "ends"]);
 });

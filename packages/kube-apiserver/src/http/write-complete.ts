@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { inTurns } from "@purlin/base";
-import type { ApiResponse, CompleteResponse } from "../request/api-request.ts";
+import { type AwaitingWork, awaited, inTurns } from "@purlin/base";
+import type { ApiResponse, CompleteResponse, Payload } from "../request/api-request.ts";
 import type { Exchange, OutgoingHeaders } from "./exchange.ts";
+import { byteLength, largeBytes } from "./write-body.ts";
 
 /** Smaller answers are sent as they are: compressing costs more than it saves on a local network. */
 const compressAbove = 128 * 1024;
@@ -11,11 +12,55 @@ const compressAbove = 128 * 1024;
 const joinUpTo = 64 * 1024;
 const compress = promisify(gzip);
 
-/** Sends an answer in one piece. */
-export async function writeComplete(exchange: Exchange, response: CompleteResponse, auditId: string): Promise<void> {
-  const headers = responseHeaders(response, response.payload?.contentType, auditId);
+interface WriteOptions {
+  readonly auditId: string;
+  /** Waits until the user may have one more large response. Call what it gives when the client has that. */
+  readonly beginLarge?: () => Promise<() => void> | undefined;
+}
+
+/** Sends an answer with a whole body. Resolves when the client has taken a large one. */
+export async function writeComplete(
+  exchange: Exchange,
+  response: CompleteResponse,
+  { auditId, beginLarge }: WriteOptions,
+): Promise<void> {
+  let end = (): void => {};
+  const begin = async (): Promise<void> => {
+    end = (await beginLarge?.()) ?? end;
+  };
+  try {
+    const { headers, chunks } = await encoded(exchange, response, { auditId, begin });
+    if (byteLength(chunks) <= largeBytes) end();
+    await exchange.respond(response.code, headers, chunks);
+  } finally {
+    end();
+  }
+}
+
+/** A response whose bytes are made in more parts than these may become large. */
+const shortParts = 3;
+
+/** The bytes of a payload. Those of a large one are made when its turn has come, as they stay in memory until the client has taken them. */
+function* rendered(payload: Payload, begin: () => Promise<void>): AwaitingWork<readonly Uint8Array[]> {
+  if (payload.rendering === undefined) return payload.chunks();
+  const work = payload.rendering();
+  for (let parts = 0; parts < shortParts; parts++) {
+    const part = work.next();
+    if (part.done) return part.value;
+    yield;
+  }
+  yield* awaited(begin());
+  return yield* work;
+}
+
+async function encoded(
+  exchange: Exchange,
+  response: CompleteResponse,
+  { auditId, begin }: { readonly auditId: string; readonly begin: () => Promise<void> },
+): Promise<{ readonly headers: OutgoingHeaders; readonly chunks: readonly Uint8Array[] }> {
   const { payload } = response;
-  let chunks = (payload?.rendering === undefined ? payload?.chunks() : await inTurns(payload.rendering())) ?? [];
+  const headers = responseHeaders(response, payload?.contentType, auditId);
+  let chunks = payload === undefined ? [] : await inTurns(rendered(payload, begin));
   let size = byteLength(chunks);
   if (size > compressAbove && acceptsGzip(exchange.headers["accept-encoding"])) {
     chunks = [await compressed(chunks)];
@@ -28,7 +73,7 @@ export async function writeComplete(exchange: Exchange, response: CompleteRespon
     chunks = [Buffer.concat(chunks)];
   }
   if (response.code !== 304) headers["content-length"] = String(size);
-  exchange.respond(response.code, headers, exchange.method === "HEAD" ? [] : chunks);
+  return { headers, chunks: exchange.method === "HEAD" ? [] : chunks };
 }
 
 /** Documents that are kept, as those of OpenAPI are, are compressed once, however many ask for them at the same time. */
@@ -47,10 +92,6 @@ function compressed(chunks: readonly Uint8Array[]): Promise<Uint8Array> {
 /** What the answer depends on already, and the encoding. */
 function varyWith(names: string): string {
   return names.includes("Accept-Encoding") ? names : ["Accept-Encoding", names].filter(Boolean).join(", ");
-}
-
-function byteLength(chunks: readonly Uint8Array[]): number {
-  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 }
 
 function acceptsGzip(header: string | undefined): boolean {

@@ -172,12 +172,13 @@ const indent = 2;
 
 function* printing(value: JsonValue, form: DocumentForm, write: (text: string) => void): Work<void> {
   const { mediaType, pretty = false } = form;
-  if (mediaType === "application/yaml") {
+  const isYaml = mediaType === "application/yaml";
+  // Indentation is for people: what would become too long for them, and for the memory, comes on one line. As YAML, that is a document, too.
+  const isIndented = (pretty || isYaml) && (yield* fitsIndented(value, indent));
+  if (isYaml && isIndented) {
     write(yield* printingYaml(value));
     return;
   }
-  // Indentation is for people: what would become too long for them, and for the memory, comes on one line.
-  const isIndented = pretty && (yield* fitsIndented(value, indent));
   yield* printingJson(value, { htmlSafe: true, ...(isIndented && { indent }) }, write);
   // As Go writes it: indented documents end without a line break.
   if (!isIndented) write("\n");

@@ -7,7 +7,12 @@ import type { Authorization, Authorizer } from "../auth/authorizer.ts";
 import { createRevocationCheck } from "../auth/revoked-users.ts";
 import type { TokenAuthenticator } from "../auth/user.ts";
 import { type Listener, listen } from "../http/listener.ts";
-import { type InFlightLimits, RequestsInFlight, upgradedConnections } from "../http/requests-in-flight.ts";
+import {
+  type InFlightLimits,
+  largeResponses,
+  RequestsInFlight,
+  upgradedConnections,
+} from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
 import type { DeleteGuard } from "../rest/delete-guard.ts";
 import { objectCodec } from "../rest/object-codec.ts";
@@ -153,6 +158,7 @@ class RunningServer implements ApiServer {
   readonly #audit: BeginAudit | undefined;
   readonly #inFlight: RequestsInFlight;
   readonly #upgraded: RequestsInFlight;
+  readonly #largeResponses = largeResponses();
   readonly #listeners: Listener[] = [];
   #stopRenewing = (): void => {};
 
@@ -223,6 +229,7 @@ class RunningServer implements ApiServer {
       handle: this.handle,
       inFlight: this.#inFlight,
       upgraded: this.#upgraded,
+      largeResponses: this.#largeResponses,
       audit: this.#audit,
       ...(onUnexpected && { onUnexpected }),
     };

@@ -34,7 +34,7 @@ for (const [name, { reason, value, want }] of Object.entries(rows)) {
   test(`whether indented text is made: ${name}`, () => assert.equal(fits(value), want, reason));
 }
 
-// Without escapes, and without values that are no text and have more than one character.
+// Without escapes, and without values that are not text and have more than one character.
 const { tree } = fc.letrec<{ tree: JsonValue }>((tie) => ({
   tree: fc.oneof(
     { depthSize: "medium" },

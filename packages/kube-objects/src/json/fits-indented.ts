@@ -4,7 +4,7 @@ import type { Work } from "@purlin/base";
 import { isContainer, isJsonArray, type JsonArray, type JsonObject, type JsonValue } from "./json-value.ts";
 
 /** How long indented text may become, in characters. */
-export interface IndentedLimits {
+interface IndentedLimits {
   /** Text that is no longer than this is indented, whatever its share of spaces. */
   readonly short: number;
   /** No indented text is longer than this. */
@@ -46,7 +46,7 @@ export function* fitsIndented(
 
 type Container = JsonArray | JsonObject;
 
-/** So many values are measured in one part: some tenths of a millisecond. */
+/** The number of values that are measured in one part: some tenths of a millisecond. */
 const measuredPart = 8192;
 
 class TextSize {
