@@ -3,6 +3,7 @@
 // its verbs on each of its resources. Rights that a user grants are compared with those that the user holds.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { forEachLimited } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { send } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
@@ -109,6 +110,46 @@ test("users with many large roles are authorized in parts", async () => {
     const { code, text } = await as("bob", ["POST", path], { spec: { namespace: "default" } });
     assert.equal(code, 201, text.slice(0, 1000));
     assert.match(text, /only the first 10000 rules are listed/);
+  });
+});
+
+test("a group of all users with 25,000 bindings to roles that do not exist", async () => {
+  const bindings = `/apis/${group}/v1/namespaces/crowded/rolebindings`;
+  const pods = "/api/v1/namespaces/crowded/pods";
+  await created("/api/v1/namespaces", { metadata: { name: "crowded" } });
+  const subjects = [{ kind: "Group", name: "system:authenticated", apiGroup: group }];
+  const bound = (index: number): JsonObject => ({
+    metadata: { name: `b${(index * 7919) % 25_000}` },
+    subjects,
+    roleRef: { apiGroup: group, kind: "Role", name: `missing-${index}` },
+  });
+  await server.during("25,000 bindings", () =>
+    forEachLimited(list(25_000, bound), 50, (one) => created(bindings, one)),
+  );
+  const denied = async (name: string): Promise<void> => {
+    const { code, text } = await as(name, ["GET", pods]);
+    assert.equal(code, 403);
+    assert.match(text, /, 24900 more roles not found\]/);
+    assert.ok(text.length < 30_000, `a response of ${text.length} characters`);
+  };
+  await server.during("requests that are denied", async () => {
+    for (let round = 0; round < 10; round++) await Promise.all(words("user", 20).map(denied));
+  });
+  await server.during("requests that are denied, and roles that are written", async () => {
+    await created(`${ofNamespace}/roles`, { metadata: { name: "busy" }, rules: [] });
+    for (let round = 0; round < 20; round++) {
+      const path = `${ofNamespace}/roles/busy`;
+      const written = sendJson(server.target, ["PUT", path], { metadata: { name: "busy" }, rules: rules(round) });
+      const requests = words("user", 3).map(denied);
+      assert.equal((await written).code, 200);
+      await Promise.all(requests);
+    }
+  });
+  await server.during("a review of the rules of such a user", async () => {
+    const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    const { code, text } = await as("user0", ["POST", path], { spec: { namespace: "crowded" } });
+    assert.equal(code, 201, text.slice(0, 1000));
+    assert.ok(text.length < 50_000, `a response of ${text.length} characters`);
   });
 });
 

@@ -10,6 +10,7 @@ import type { User } from "../user.ts";
 import { escalationCheck, missingRights } from "./escalation.ts";
 import { RbacAccess } from "./rbac-access.ts";
 import { RuleIndex } from "./rule-index.ts";
+import { MissingRoles } from "./user-grants.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rules = (...list: JsonObject[]): readonly PolicyRule[] => rulesOfRole({ rules: list });
@@ -310,7 +311,7 @@ test("a user whose rights are too many to compare may not write aggregated roles
   class ManyRights extends RbacAccess {
     override *holding(): ReturnType<RbacAccess["holding"]> {
       yield;
-      return { rules: [rules], missing: [] };
+      return { rules: [rules], missing: new MissingRoles() };
     }
   }
   const access = new ManyRights(store);

@@ -12,7 +12,7 @@ import {
 import { memberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../../objects/object-members.ts";
 import type { ResourceType } from "../../registry/registry.ts";
-import { missingRolesText, type PolicyRule, type ResourceAccess, readingRules } from "../authorizer.ts";
+import { type PolicyRule, type ResourceAccess, readingRules } from "../authorizer.ts";
 import { mastersGroup, type User } from "../user.ts";
 import type { RbacAccess } from "./rbac-access.ts";
 import { roleRefOf } from "./rbac-index.ts";
@@ -99,7 +99,7 @@ function* requiringHeld(access: RbacAccess, write: RbacWrite, wanted: readonly P
   const { rights, isComplete } = yield* missingRights(held.rules, wanted);
   if (rights.length === 0 && isComplete) return;
   // The reference reports roles that it cannot find as if they were of the resource that is written.
-  const error = missingRolesText(held.missing, () => type.resource);
+  const error = held.missing.text(() => type.resource);
   const who = `user ${goQuote(user.name)} (groups=${goQuotedList(user.groups)})`;
   const text = `${who} is attempting to grant ${rightsText(rights, isComplete)}`;
   throw forbidden(type, metaOf(object).name ?? "", error === "" ? text : `${text}; resolution errors: [${error}]`);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { finish } from "@purlin/base";
+import { finish, type Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue, startTestServer, storeOf, type TestServer } from "../../../test/test-server.ts";
 import { openMemoryStore } from "../../server/memory-server.ts";
@@ -10,7 +10,8 @@ import type { Store } from "../../store/store.ts";
 import type { PolicyRule, RoleRef } from "../authorizer.ts";
 import type { User } from "../user.ts";
 import { RbacAccess } from "./rbac-access.ts";
-import { RbacIndex, roleRefOf, subjectText } from "./rbac-index.ts";
+import { RbacIndex, roleRefOf, subjectText, type UserBinding } from "./rbac-index.ts";
+import { SharedGrants } from "./user-grants.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rbac = `/apis/${group}/v1`;
@@ -109,9 +110,16 @@ test("rights that could not be read are read again, and outdated ones are not us
       return { take: () => failing(() => watch.take()), close: () => watch.close() };
     },
   } as Store<JsonObject>);
-  const pods = { kind: "resource", verb: "list", group: "", version: "v1", resource: "pods", subresource: "" } as const;
+  const listed = {
+    kind: "resource",
+    verb: "list",
+    group: "",
+    version: "v1",
+    resource: "pods",
+    subresource: "",
+  } as const;
   const isAllowed = (): boolean =>
-    finish(access.authorizing(userNamed("kim"), { ...pods, namespace: "", name: "" })).allowed;
+    finish(access.authorizing(userNamed("kim"), { ...listed, namespace: "", name: "" })).allowed;
   assert.equal(isAllowed(), true);
   isBroken = true;
   await store.write(binding, () => ({ action: "delete" }));
@@ -139,19 +147,24 @@ const toUser = (name: string): JsonObject => ({ kind: "User", name });
 const toGroup = (name: string): JsonObject => ({ kind: "Group", name });
 const named = (name: string, ...groups: string[]): User => ({ name, groups });
 
+/** The bindings of a user whose roles exist. */
+function bindingsOf(index: RbacIndex, user: User, namespace: string): UserBinding[] {
+  return finish(new SharedGrants(index.grantsOf(user, namespace)).making()).all.map(({ by }) => by);
+}
+
 async function indexOf(objects: Readonly<Record<string, JsonObject>>): Promise<{
   store: Store<JsonObject>;
   index: RbacIndex;
   bindings(user: User, namespace?: string): string[];
   put(key: string, value: JsonObject | undefined): Promise<void>;
 }> {
-  const store = await storeOf(objects);
+  const store = await storeOf({ [key.clusterRole("view")]: roleOf("get"), ...objects });
   const index = new RbacIndex(store);
   finish(index.refreshing());
   return {
     store,
     index,
-    bindings: (user, namespace = "") => index.bindingsOf(user, namespace).map(({ binding }) => binding.name),
+    bindings: (user, namespace = "") => bindingsOf(index, user, namespace).map(({ binding }) => binding.name),
     async put(at, value) {
       await store.write(at, () => (value === undefined ? { action: "delete" } : { action: "put", value }));
       finish(index.refreshing());
@@ -258,7 +271,7 @@ test("malformed subjects are ignored", async () => {
     [key.clusterBinding("a")]: { metadata: { name: "a" }, roleRef: {}, subjects: [null, "x", toUser("jane")] },
     [key.clusterBinding("b")]: { metadata: { name: "b" }, subjects: "jane" },
   });
-  const [found, ...others] = index.bindingsOf(named("jane"), "");
+  const [found, ...others] = index.grantsOf(named("jane"), "").bindings;
   assert.equal(others.length, 0);
   assert.deepEqual(found?.binding.subjects, [{ kind: "User", name: "jane", namespace: "" }]);
   assert.deepEqual(found?.binding.role, { kind: "", name: "", namespace: "" });
@@ -280,7 +293,7 @@ test("the first subject of a binding that names the user is printed", async () =
     toUser("jane"),
   ];
   const { store, index } = await indexOf({ [key.binding("ns", "b")]: bindingOf("b", subjects, "ns") });
-  const text = (user: User): string[] => index.bindingsOf(user, "ns").map(subjectText);
+  const text = (user: User): string[] => bindingsOf(index, user, "ns").map(subjectText);
   assert.deepEqual(text(named("jane", "dev")), ['Group "dev"']);
   assert.deepEqual(text(named("jane", "ops")), ['User "jane"']);
   assert.deepEqual(text(named("system:serviceaccount:ns:robot")), ['ServiceAccount "robot/ns"']);
@@ -298,22 +311,193 @@ test("a decision that is made in parts does not mix two states", async () => {
   assert.equal(some.next().done, false, "it takes several parts");
   assert.ok(index.isStale, "nothing is read between the parts");
   finish(index.refreshing());
-  assert.deepEqual(index.bindingsOf(named("user-1999"), ""), [], "another reader completes the same work");
+  assert.deepEqual(bindingsOf(index, named("user-1999"), ""), [], "another reader completes the same work");
   assert.equal(some.next().done, true);
   await store.close();
 });
 
+const asked = { kind: "path", verb: "get", path: "/x" } as const;
+
 test("a decision about a user with many small roles is made in parts", async () => {
-  const names = Array.from({ length: 300 }, (_, i) => `b${i}`);
-  const bindings = names.map((name) => [key.clusterBinding(name), bindingOf(name, [toUser("jane")])]);
-  await using store = await storeOf({ [key.clusterRole("view")]: roleOf("get"), ...Object.fromEntries(bindings) });
+  const objects = Array.from({ length: 300 }, (_, i): [string, JsonObject][] => [
+    [key.clusterRole(`r${i}`), roleOf("get")],
+    [key.clusterBinding(`b${i}`), { ...bindingOf(`b${i}`, [toUser("jane")]), roleRef: clusterRoleRef(`r${i}`) }],
+  ]);
+  await using store = await storeOf(Object.fromEntries(objects.flat()));
   const access = new RbacAccess(store);
-  const asked = { kind: "path", verb: "get", path: "/x" } as const;
   finish(access.authorizing(named("jane"), asked));
   const work = access.authorizing(named("jane"), asked);
   assert.equal(work.next().done, false, "it takes several parts");
   assert.equal(finish(work).allowed, false);
   access.close();
+});
+
+const clusterRoleRef = (name: string): JsonObject => ({ kind: "ClusterRole", name });
+
+/** Bindings of a namespace that refer to a Role each. */
+function bindingsTo(subject: JsonObject, roles: readonly string[]): Record<string, JsonObject> {
+  return Object.fromEntries(
+    roles.map((role) => {
+      const object = { metadata: { name: role, namespace: "ns" }, roleRef: { kind: "Role", name: role } };
+      return [key.binding("ns", role), { ...object, subjects: [subject] }];
+    }),
+  );
+}
+
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${String(i).padStart(5, "0")}`);
+const inNamespace = {
+  kind: "resource",
+  verb: "get",
+  group: "",
+  version: "v1",
+  resource: "pods",
+  subresource: "",
+} as const;
+const pods = { ...inNamespace, namespace: "ns", name: "" };
+const rolesOfPods: JsonObject = { rules: [rule("", "pods", "get")] };
+
+/** How many parts some work has, and its result. */
+function inSteps<T>(work: Work<T>): { readonly parts: number; readonly value: T } {
+  for (let parts = 1; ; parts += 1) {
+    const part = work.next();
+    if (part.done) return { parts, value: part.value };
+  }
+}
+
+test("the first 100 roles that do not exist are named, and the others counted", async () => {
+  const suffix = "rbac.authorization.k8s.io";
+  for (const { count, ends } of [
+    { count: 1, ends: `role.${suffix} "r00000" not found` },
+    { count: 100, ends: `role.${suffix} "r00099" not found]` },
+    { count: 101, ends: `role.${suffix} "r00099" not found, 1 more role not found]` },
+    { count: 2000, ends: `role.${suffix} "r00099" not found, 1900 more roles not found]` },
+  ]) {
+    await using store = await storeOf(bindingsTo(toGroup("all"), numbered(count)));
+    const access = new RbacAccess(store);
+    const { allowed, reason } = finish(access.authorizing(named("joe", "all"), pods));
+    assert.equal(allowed, false);
+    assert.ok(reason.endsWith(ends), reason.slice(-200));
+    assert.equal(reason.split("not found").length - 1, Math.min(count, 100) + (count > 100 ? 1 : 0));
+    access.close();
+  }
+});
+
+test("missing roles of the cluster come first, and are counted once", async () => {
+  const names = numbered(150);
+  const ofCluster = names.map((name) => [
+    key.clusterBinding(name),
+    { ...bindingOf(name, [toUser("joe")]), roleRef: clusterRoleRef(name) },
+  ]);
+  const again = names.map((name) => [
+    key.binding("ns", name),
+    { ...bindingOf(name, [toUser("joe")], "ns"), roleRef: clusterRoleRef(name) },
+  ]);
+  const own = bindingsTo(toUser("joe"), ["z1", "z2"]);
+  await using store = await storeOf({ ...Object.fromEntries([...ofCluster, ...again]), ...own });
+  const access = new RbacAccess(store);
+  assert.match(finish(access.authorizing(named("joe"), pods)).reason, /"r00099" not found, 52 more roles not found\]$/);
+  assert.match(
+    finish(access.authorizing(named("joe"), asked)).reason,
+    /"r00099" not found, 50 more roles not found\]$/,
+  );
+  const { missing } = finish(access.rulesFor(named("joe"), "ns"));
+  assert.equal(missing.length, 100, "reviews name as many");
+  access.close();
+});
+
+test("names of missing roles that are very long are not listed", async () => {
+  const names = ["a", "b", "c"].map((one) => one.repeat(60_000));
+  await using store = await storeOf(bindingsTo(toUser("joe"), names));
+  const access = new RbacAccess(store);
+  const { reason } = finish(access.authorizing(named("joe"), pods));
+  assert.ok(reason.length < 61_000);
+  assert.match(reason, /a" not found, 2 more roles not found\]$/);
+  access.close();
+});
+
+test("the bindings of a user are sorted in parts, and then known", async () => {
+  await using store = await storeOf(bindingsTo(toGroup("all"), numbered(3000)));
+  const access = new RbacAccess(store);
+  finish(access.readingRole({ kind: "ClusterRole", name: "none", namespace: "" }));
+  const first = inSteps(access.authorizing(named("joe", "all"), pods));
+  assert.ok(first.parts > 10, `${first.parts} parts`);
+  const next = inSteps(access.authorizing(named("joe", "all"), pods));
+  assert.deepEqual(next, { parts: 1, value: first.value });
+  access.close();
+});
+
+test("requests of one user share the work on its bindings", async () => {
+  await using store = await storeOf(bindingsTo(toGroup("all"), numbered(3000)));
+  const access = new RbacAccess(store);
+  finish(access.readingRole({ kind: "ClusterRole", name: "none", namespace: "" }));
+  const alone = inSteps(access.authorizing(named("joe", "all"), pods)).parts;
+  const works = Array.from({ length: 10 }, () => access.authorizing(named("jim", "all"), pods));
+  let parts = 0;
+  let open = works;
+  while (open.length > 0) {
+    parts += open.length;
+    open = open.filter((work) => work.next().done !== true);
+  }
+  assert.ok(parts < 2 * alone, `${parts} parts of ten requests, ${alone} of one`);
+  access.close();
+});
+
+test("a decision about many bindings is that of the state in which it began, whatever is written meanwhile", async () => {
+  const names = numbered(3000);
+  const last = names.at(-1) ?? "";
+  await using store = await storeOf({
+    ...bindingsTo(toGroup("all"), names),
+    [key.role("ns", last)]: rolesOfPods,
+  });
+  const access = new RbacAccess(store);
+  finish(access.readingRole({ kind: "ClusterRole", name: "none", namespace: "" }));
+  const joe = named("joe", "all");
+  const begun = access.authorizing(joe, pods);
+  assert.equal(begun.next().done, false);
+  // The right moves to another role, through a state in which no role has it: its place in the index is used again.
+  await store.write(key.role("ns", last), () => ({ action: "delete" }));
+  await store.write(key.binding("ns", last), () => ({ action: "delete" }));
+  await store.write(key.role("ns", "other"), () => ({ action: "put", value: rolesOfPods }));
+  const afterwards = finish(access.authorizing(joe, pods));
+  assert.equal(afterwards.allowed, false);
+  assert.match(afterwards.reason, /, 2899 more roles not found\]$/);
+  const { value } = inSteps(begun);
+  assert.equal(value.allowed, true);
+  assert.match(value.reason, /allowed by RoleBinding "r02999\/ns" of Role "r02999" to Group "all"/);
+  await store.write(key.role("ns", "r00000"), () => ({ action: "put", value: rolesOfPods }));
+  assert.equal(finish(access.authorizing(joe, pods)).allowed, true);
+  access.close();
+});
+
+test("a decision ends although roles are written all the time", async () => {
+  await using store = await storeOf(bindingsTo(toGroup("all"), numbered(3000)));
+  const access = new RbacAccess(store);
+  const work = access.authorizing(named("joe", "all"), pods);
+  let parts = 1;
+  for (let part = work.next(); !part.done; part = work.next(), parts += 1) {
+    await store.write(key.role("ns", "busy"), () => ({ action: "put", value: { ...rolesOfPods, parts } }));
+  }
+  assert.ok(parts > 10 && parts < 500, `${parts} parts`);
+  access.close();
+});
+
+test("what bindings and roles leave behind in the index", async () => {
+  const { store, index, put } = await indexOf(bindingsTo(toUser("joe"), ["a", "b"]));
+  const names = (): string[] => bindingsOf(index, named("joe"), "ns").map(({ binding }) => binding.name);
+  await put(key.role("ns", "b"), rolesOfPods);
+  assert.deepEqual(names(), ["b"], "a role that comes after its binding");
+  await put(key.binding("ns", "a"), undefined);
+  await put(key.role("ns", "c"), rolesOfPods);
+  assert.deepEqual(names(), ["b"], "a new role where a missing one was");
+  await put(key.role("ns", "b"), undefined);
+  assert.deepEqual(names(), []);
+  await put(key.role("ns", "a"), rolesOfPods);
+  await put(key.role("ns", "b"), rolesOfPods);
+  assert.deepEqual(names(), ["b"]);
+  await put(key.binding("ns", "b"), undefined);
+  await put(key.role("ns", "b"), undefined);
+  assert.equal(index.grantsOf(named("joe"), "ns").roles.filter(Boolean).length, 3, "view, a and c");
+  await store.close();
 });
 
 test("a group that a review names many times is looked up once", async () => {
@@ -325,7 +509,7 @@ test("a group that a review names many times is looked up once", async () => {
       return "ops";
     },
   } as unknown as string;
-  assert.equal(index.bindingsOf(named("joe", ...Array.from({ length: 100 }, () => group)), "").length, 1);
+  assert.equal(bindingsOf(index, named("joe", ...Array.from({ length: 100 }, () => group)), "").length, 1);
   assert.equal(lookups, 1);
   index.close();
   await store.close();

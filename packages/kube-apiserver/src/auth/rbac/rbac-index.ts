@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isPartDone, type Work } from "@purlin/base";
-import { compareUtf8, goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../objects/object-members.ts";
 import type { Change, Entry, Store, Watch } from "../../store/store.ts";
-import { type RoleRef, readingRules } from "../authorizer.ts";
+import type { RoleRef } from "../authorizer.ts";
 import type { User } from "../user.ts";
-import { RuleIndex } from "./rule-index.ts";
+import { RolePlaces, type RolesByPlace, roleKey, StoredRole } from "./stored-roles.ts";
 
 /** A RoleBinding or ClusterRoleBinding. */
 interface Binding {
@@ -14,6 +14,8 @@ interface Binding {
   /** Empty for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly role: RoleRef;
+  /** Where the role is in {@link RolesByPlace}. */
+  readonly place: number;
   readonly subjects: readonly Subject[];
 }
 
@@ -30,11 +32,18 @@ export interface UserBinding {
   readonly subject: number;
 }
 
+/** Bindings that name a user, with all roles of that moment. */
+export interface FoundGrants {
+  /** In no order, and once for each name of the user. */
+  readonly bindings: readonly UserBinding[];
+  readonly roles: RolesByPlace;
+}
+
 const rbacPrefix = "/rbac.authorization.k8s.io/";
 const resources = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
 
-/** The keys of bindings, each with the position of its first subject that is meant. */
-type Places = Map<string, number>;
+/** Bindings by their keys, each with its first subject that is meant. */
+type BindingsByKey = Map<string, UserBinding>;
 
 /**
  * The roles and bindings of a store, found by subject without a scan. Follows the store: a change of one object changes only
@@ -44,10 +53,10 @@ export class RbacIndex {
   /** Increases with every change, so that results can be cached. */
   version = 0;
   readonly #store: Store<JsonObject>;
-  readonly #roles = new Map<string, StoredRole>();
+  readonly #roles = new RolePlaces();
   readonly #bindings = new Map<string, Binding>();
   /** By namespace, then by subject. */
-  readonly #bySubject = new Map<string, Map<string, Places>>();
+  readonly #bySubject = new Map<string, Map<string, BindingsByKey>>();
   #watch: Watch<JsonObject> | undefined;
   #hasChanges = true;
   #updates: Work<void> | undefined;
@@ -113,29 +122,25 @@ export class RbacIndex {
   }
 
   /** Undefined when the role does not exist. */
-  roleOf({ kind, name, namespace }: RoleRef): StoredRole | undefined {
-    return this.#roles.get(kind === "ClusterRole" ? `/${name}` : `${namespace}/${name}`);
+  roleOf(ref: RoleRef): StoredRole | undefined {
+    return this.#roles.get(roleKey(ref));
   }
 
-  /** The bindings of a namespace that name the user or one of its groups, by name; those of the cluster for no namespace. */
-  bindingsOf(user: User, namespace: string): UserBinding[] {
+  /**
+   * The bindings of a namespace that name the user or one of its groups, or those of the cluster for no namespace, and the roles: all as
+   * they are now. With 100,000 bindings this takes some milliseconds: what is done with them should be divided.
+   */
+  grantsOf(user: User, namespace: string): FoundGrants {
+    const bindings: UserBinding[] = [];
     const bySubject = this.#bySubject.get(namespace);
-    if (bySubject === undefined) return [];
-    const places: Places = new Map();
-    const note = (subject: string): void => {
-      for (const [key, position] of bySubject.get(subject) ?? []) {
-        places.set(key, Math.min(position, places.get(key) ?? position));
-      }
+    const add = (subject: string): void => {
+      const found = bySubject?.get(subject);
+      if (found !== undefined) for (const binding of found.values()) bindings.push(binding);
     };
-    note(`User ${user.name}`);
+    add(`User ${user.name}`);
     // A review can name the same group thousands of times.
-    for (const group of new Set(user.groups)) note(`Group ${group}`);
-    return [...places]
-      .flatMap(([key, subject]) => {
-        const binding = this.#bindings.get(key);
-        return binding === undefined ? [] : [{ binding, subject }];
-      })
-      .sort((a, b) => compareUtf8(a.binding.name, b.binding.name));
+    for (const group of new Set(user.groups)) add(`Group ${group}`);
+    return { bindings, roles: this.#roles.snapshot() };
   }
 
   *#loading(): Work<Watch<JsonObject>> {
@@ -147,12 +152,13 @@ export class RbacIndex {
     const onReady = (): void => {
       this.#hasChanges = true;
     };
-    const entries = resources.flatMap(
-      (resource) => this.#store.list({ prefix: `${rbacPrefix}${resource}/`, revision: after }).entries,
-    );
     const watch = this.#store.watch({ scope: rbacPrefix, after, onReady });
     try {
-      for (const entry of entries) yield* this.#setting(entry.key, entry);
+      for (const resource of resources) {
+        const { entries } = this.#store.list({ prefix: `${rbacPrefix}${resource}/`, revision: after });
+        yield;
+        for (const entry of entries) yield* this.#setting(entry.key, entry);
+      }
     } catch (error) {
       watch.close();
       throw error;
@@ -164,61 +170,41 @@ export class RbacIndex {
     const [, , resource = "", ...place] = key.split("/");
     if (resource === "clusterroles" || resource === "roles") {
       const id = resource === "roles" ? place.join("/") : `/${place.join("/")}`;
-      if (entry === undefined) this.#roles.delete(id);
-      else this.#roles.set(id, new StoredRole(entry));
+      this.#roles.set(id, entry && new StoredRole(entry));
       return;
     }
     const old = this.#bindings.get(key);
     if (old !== undefined) yield* this.#unbinding(old, key);
-    this.#bindings.delete(key);
-    if (entry !== undefined) yield* this.#adding(key, yield* readingBinding(entry.value));
+    if (entry !== undefined) yield* this.#adding(key, entry.value);
   }
 
-  *#adding(key: string, binding: Binding): Work<void> {
+  *#adding(key: string, object: JsonObject): Work<void> {
+    const read = yield* readingBinding(object);
+    const binding: Binding = { ...read, place: this.#roles.enter(roleKey(read.role)) };
     this.#bindings.set(key, binding);
-    const bySubject = this.#bySubject.get(binding.namespace) ?? new Map<string, Places>();
+    const bySubject = this.#bySubject.get(binding.namespace) ?? new Map<string, BindingsByKey>();
     this.#bySubject.set(binding.namespace, bySubject);
     for (const [position, subject] of binding.subjects.entries()) {
       const name = subjectKey(subject, binding);
-      const places = bySubject.get(name);
-      if (places === undefined) bySubject.set(name, new Map([[key, position]]));
-      else if (!places.has(key)) places.set(key, position);
+      const bindings = bySubject.get(name);
+      if (bindings === undefined) bySubject.set(name, new Map([[key, { binding, subject: position }]]));
+      else if (!bindings.has(key)) bindings.set(key, { binding, subject: position });
       if (isPartDone()) yield;
     }
   }
 
   *#unbinding(binding: Binding, key: string): Work<void> {
+    this.#bindings.delete(key);
+    this.#roles.leave(roleKey(binding.role));
     const bySubject = this.#bySubject.get(binding.namespace);
     for (const subject of binding.subjects) {
       const name = subjectKey(subject, binding);
-      const places = bySubject?.get(name);
-      places?.delete(key);
-      if (places?.size === 0) bySubject?.delete(name);
+      const bindings = bySubject?.get(name);
+      bindings?.delete(key);
+      if (bindings?.size === 0) bySubject?.delete(name);
       if (isPartDone()) yield;
     }
     if (bySubject?.size === 0) this.#bySubject.delete(binding.namespace);
-  }
-}
-
-/** A Role or ClusterRole of the store. Its rules are read when they are first needed. */
-export class StoredRole {
-  readonly #entry: Entry<JsonObject>;
-  #rules: RuleIndex | undefined;
-
-  constructor(entry: Entry<JsonObject>) {
-    this.#entry = entry;
-  }
-
-  /** Undefined before {@link indexing} has been done. */
-  get rules(): RuleIndex | undefined {
-    return this.#rules;
-  }
-
-  *indexing(): Work<RuleIndex> {
-    if (this.#rules !== undefined) return this.#rules;
-    const made = yield* RuleIndex.indexing(yield* readingRules(this.#entry.value));
-    this.#rules ??= made;
-    return this.#rules;
   }
 }
 
@@ -228,7 +214,7 @@ export function roleRefOf(binding: JsonObject, namespace: string): RoleRef {
   return { kind, name: stringAt(binding, ["roleRef", "name"]), namespace: kind === "Role" ? namespace : "" };
 }
 
-function* readingBinding(object: JsonObject): Work<Binding> {
+function* readingBinding(object: JsonObject): Work<Omit<Binding, "place">> {
   const { name = "", namespace = "" } = metaOf(object);
   const listed = memberAt(object, ["subjects"]);
   const subjects: Subject[] = [];
