@@ -37,7 +37,7 @@ export function crdRules(now: () => Date, metrics?: RuleMetrics): KindRules {
     prepareUpdate: (crd, old, endpoint) => (endpoint === "" ? withStoredVersion(crd, old) : crd),
     *validating(crd, old, endpoint) {
       if (old === undefined) return [...nameProblems(crd), ...(yield* validatingCrd(crd, check))];
-      return endpoint === "status" ? validateCrdStatus(crd) : yield* validatingCrdUpdate(crd, old, check);
+      return endpoint === "status" ? validateCrdStatus(crd, old) : yield* validatingCrdUpdate(crd, old, check);
     },
     warnings: formatWarnings,
     markDeleted: (crd) => marked(crd, timestamp(now())),

@@ -183,27 +183,39 @@ export function* missingNames(names: JsonObject, path: FieldPath): Generator<Fie
   }
 }
 
-/** What is wrong with names that are there. */
-export function* nameProblems(names: JsonObject, path: FieldPath): Generator<FieldError> {
+/** What is wrong with names that are there. Lists may be as long as they are in the `stored` names: an old definition can be changed. */
+export function* nameProblems(
+  names: JsonObject,
+  path: FieldPath,
+  stored: readonly JsonObject[] = [],
+): Generator<FieldError> {
   for (const name of ["plural", "singular"]) {
     if (stringAt(names, [name]) !== "") yield* labelProblems(stringAt(names, [name]), childPath(path, name));
   }
   for (const name of ["kind", "listKind"]) yield* kindProblems(stringAt(names, [name]), childPath(path, name));
-  yield* listProblems(names, "shortNames", path);
+  yield* listProblems({ names, stored }, "shortNames", path);
   const kind = stringAt(names, ["kind"]);
   if (kind !== "" && kind === stringAt(names, ["listKind"])) {
     yield invalidValue(childPath(path, "listKind"), kind, "kind and listKind may not be the same");
   }
-  yield* listProblems(names, "categories", path);
+  yield* listProblems({ names, stored }, "categories", path);
 }
 
 /** Most short names, and most categories: the names of all definitions are kept by name. */
 const mostNames = 1000;
 
-function listProblems(names: JsonObject, member: string, path: FieldPath): FieldError[] {
+interface NameChange {
+  readonly names: JsonObject;
+  readonly stored: readonly JsonObject[];
+}
+
+function listProblems({ names, stored }: NameChange, member: string, path: FieldPath): FieldError[] {
   const at = childPath(path, member);
   const listed = textsAt(names, [member]);
-  if (listed.length > mostNames) return [tooMany(at, listed.length, mostNames)];
+  const isLong = listed.length > mostNames;
+  if (isLong && !stored.some((before) => textsAt(before, [member]).length >= listed.length)) {
+    return [tooMany(at, listed.length, mostNames)];
+  }
   return firstErrors(listed, (name, index) => [...labelProblems(name, indexPath(at, index))]);
 }
 

@@ -11,7 +11,14 @@ import { subdomainName } from "@purlin/kube-objects/metadata";
 import type { Schema } from "@purlin/kube-objects/schema";
 import fc from "fast-check";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
-import { type CheckRules, requiredCrdName, validateCrd, validatingCrdUpdate } from "./validate-crd.ts";
+import {
+  type CheckRules,
+  requiredCrdName,
+  validateCrd,
+  validateCrdStatus,
+  validatingCrd,
+  validatingCrdUpdate,
+} from "./validate-crd.ts";
 
 interface Answer {
   readonly name: string;
@@ -195,4 +202,38 @@ test("any JSON in a schema gives findings, never an exception", () => {
       for (const error of validateCrd(crd, () => [])) assert.equal(typeof fieldErrorText(error), "string");
     }),
   );
+});
+
+test("a definition that was stored with more than 1,000 names can be changed, but gets no more", () => {
+  const withNames = (member: string, spec: number, status = spec): JsonObject => {
+    const listed = (count: number): JsonObject => ({
+      ...{ plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+      [member]: Array.from({ length: count }, (_, index) => `n${index}`),
+    });
+    const accepted = { acceptedNames: listed(status), storedVersions: ["v1"] };
+    return widgets({ names: listed(spec) }, accepted);
+  };
+  for (const member of ["shortNames", "categories"]) {
+    const old = withNames(member, 1002);
+    const update = (now: JsonObject): string[] => finish(validatingCrdUpdate(now, old, () => [])).map(fieldErrorText);
+    const many = (path: string, count: number): string =>
+      `${path}.${member}: Too many: ${count}: must have at most 1000 items`;
+    assert.deepEqual(update(old), [], "as it was");
+    assert.deepEqual(update(withNames(member, 1001)), [], "fewer");
+    assert.deepEqual(update(withNames(member, 1)), []);
+    assert.deepEqual(update(withNames(member, 1003)), [many("spec.names", 1003), many("status.acceptedNames", 1003)]);
+    const wrong = withNames(member, 1002);
+    ((wrong["spec"] as JsonObject)["names"] as Record<string, JsonObject[string]>)[member] = [
+      ...Array.from({ length: 1001 }, (_, index) => `n${index}`),
+      "WRONG",
+    ];
+    assert.match(update(wrong)[0] ?? "", /^spec\.names\.\w+\[1001\]: Invalid value: "WRONG"/);
+    assert.deepEqual(validateCrdStatus(old, withNames(member, 1002, 0)), [], "the server accepts names of the spec");
+    assert.equal(validateCrdStatus(old, withNames(member, 1001, 0)).length, 1);
+    assert.equal(validateCrdStatus(old).length, 1);
+    assert.deepEqual(finish(validatingCrd(old, () => [])).map(fieldErrorText), [
+      many("spec.names", 1002),
+      many("status.acceptedNames", 1002),
+    ]);
+  }
 });

@@ -69,9 +69,9 @@ export function* validatingCrdUpdate(crd: JsonObject, old: JsonObject, checkRule
     yield* checkRules(schema, options);
   };
   return [
-    ...(yield* inParts(specProblems(spec, checkNew))),
+    ...(yield* inParts(specProblems(spec, checkNew, before))),
     ...immutableProblems(spec, before, isEstablished(old)),
-    ...validateCrdStatus(crd),
+    ...validateCrdStatus(crd, old),
     ...storedVersionProblems(crd, spec),
     ...approvalProblems(crd, old),
     ...(before.preserveUnknownFields ? [] : preserveProblems(spec)),
@@ -89,9 +89,12 @@ function* inParts(problems: Iterable<Problem>): Work<FieldError[]> {
 }
 
 /** Validates the status of a CRD. A client that may write it may remove stored versions: that is how they are retired. */
-export function validateCrdStatus(crd: JsonObject): FieldError[] {
+export function validateCrdStatus(crd: JsonObject, old?: JsonObject): FieldError[] {
   const names = objectAt(crd, ["status", "acceptedNames"]);
-  return [...nameProblems(names, "status.acceptedNames")];
+  // The server itself accepts names of the spec.
+  const stored =
+    old === undefined ? [] : [objectAt(old, ["status", "acceptedNames"]), objectAt(old, ["spec", "names"])];
+  return [...nameProblems(names, "status.acceptedNames", stored)];
 }
 
 /** Schemas whose rules were accepted once are not compiled again, so that a newer server cannot lock an old CRD. */
@@ -100,7 +103,7 @@ function knownSchemas({ common, versions }: CrdSpec): ReadonlySet<string> {
   return new Set(schemas.map((schema) => goJson(schema)));
 }
 
-function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<Problem> {
+function* specProblems(spec: CrdSpec, checkRules: CheckRules, before?: CrdSpec): Generator<Problem> {
   yield* groupProblems(spec.group);
   if (spec.scope === "") yield requiredValue("spec.scope");
   else if (!["Cluster", "Namespaced"].includes(spec.scope)) {
@@ -120,7 +123,7 @@ function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<Problem
   const [first] = spec.versions;
   if (first !== undefined && first.name !== "") yield* versionNameProblems(first.name, "spec.version");
   yield* missingNames(spec.names, "spec.names");
-  yield* nameProblems(spec.names, "spec.names");
+  yield* nameProblems(spec.names, "spec.names", before === undefined ? [] : [before.names]);
   const missing = "validations.schema is included";
   const hasStatus = [spec.common, ...spec.versions].some(hasStatusIn);
   yield* memberProblems(spec.common, { path: "spec", schemaPath: "spec.validation", missing, hasStatus, checkRules });

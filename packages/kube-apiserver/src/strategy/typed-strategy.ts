@@ -13,7 +13,7 @@ import {
   ownValue,
 } from "@purlin/kube-objects/json";
 import { parseApiVersion, withMember as withMemberAt } from "@purlin/kube-objects/object";
-import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
+import { hasTypedForm, requiringFewAmounts, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
 import { metaOf, withMember, withMeta } from "../objects/object-members.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/registry.ts";
 import { plainPrinter } from "../table/table.ts";
@@ -68,6 +68,7 @@ function typedValidator(rules: KindRules): ObjectValidator {
 
 /** What is wrong with an object or its change: each of the rules is a part. */
 function* errorsOf(rules: KindRules, { object, old, endpoint }: ObjectChange): Work<readonly FieldError[]> {
+  yield* requiringFewAmounts(object, old);
   const ofFinalizers = rules.acceptsAnyFinalizer ? [] : finalizerErrors(object);
   const ofObject = rules.validate?.(object) ?? [];
   yield;

@@ -25,15 +25,6 @@ for (const { protobuf } of read("../protobuf/testdata/real-server.json") as read
   });
 }
 
-test("a map has at most 10,000 amounts of resources", () => {
-  const node = (count: number): JsonObject => {
-    const capacity = Object.fromEntries(Array.from({ length: count }, (_, index) => [`example.org/r${index}`, "1"]));
-    return { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, status: { capacity } };
-  };
-  assert.deepEqual(toTypedForm(node(10_000)).unknown, []);
-  assert.throws(() => toTypedForm(node(10_001)), /status\.capacity may have at most 10000 amounts/);
-});
-
 const unknownInSchemas: Record<string, { reason: string; schema: JsonObject; want: string[] }> = {
   Root: { reason: "in the schema itself", schema: { type: "object", nope: 1 }, want: ["nope"] },
   Property: {

@@ -2,8 +2,6 @@
 
 import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { childPath, type FieldPath, indexPath } from "../errors/field-error.ts";
-import type { StatusError } from "../errors/status-error.ts";
-import { requestEntityTooLarge } from "../errors/status-error-constructors.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import {
   compareUtf8,
@@ -310,9 +308,7 @@ class TypedWriter {
     const keys = yield* sorting(Object.keys(value), compareUtf8);
     if (keys.length === 0) return noMembers;
     const written: Record<string, JsonValue> = {};
-    const holdsAmounts = of.kind === "message" && of.name === "resource.Quantity";
-    if (holdsAmounts && keys.length > mostAmounts) throw tooManyAmounts(path);
-    const isAmounts = holdsAmounts && !exactAmounts.test(path);
+    const isAmounts = of.kind === "message" && of.name === "resource.Quantity" && !exactAmounts.test(path);
     for (const key of keys) {
       const [given, at] = [value[key] ?? null, childPath(path, key)];
       const large = given === null ? undefined : this.#largeValue(of, given, at);
@@ -326,13 +322,6 @@ class TypedWriter {
 
 /** Amounts of resources that are not rounded: the overhead of RuntimeClasses, and what claims ask of devices. */
 const exactAmounts = /^(overhead\.podFixed|spec(\.spec)?\.devices\b.*)$/;
-
-/** Most amounts of resources by name: each is checked by many rules, several of which look at all of them. */
-const mostAmounts = 10_000;
-
-function tooManyAmounts(path: FieldPath): StatusError {
-  return requestEntityTooLarge(`${path} may have at most ${mostAmounts} amounts`);
-}
 
 /** A map without members. */
 const noMembers: JsonObject = Object.freeze({});
