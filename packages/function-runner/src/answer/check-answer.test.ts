@@ -114,14 +114,18 @@ const cases: Readonly<Record<string, readonly [Partial<RunFunctionResponse>, str
     { output: Struct.from(bytes(10_000)) },
     "output in the function's answer has 10015 bytes (limit objectBytes=10000)",
   ],
-  "connection details of the limit": [desired({ composite: details(10, 1_000) }), undefined],
+  "connection details of the limit": [desired({ composite: details(10, 998) }), undefined],
   "connection details beyond it": [
-    desired({ composite: details(10, 1_001) }),
+    desired({ composite: details(10, 999) }),
     "desired.composite.connectionDetails in the function's answer has 10010 bytes (limit objectBytes=10000)",
   ],
   "connection details of a composed resource beyond it": [
-    desired({ resources: new Map([["a", details(10, 1_001)]]) }),
+    desired({ resources: new Map([["a", details(10, 999)]]) }),
     'desired.resources["a"].connectionDetails in the function\'s answer has 10010 bytes (limit objectBytes=10000)',
+  ],
+  "connection details with long keys": [
+    desired({ composite: create(Resource, { connectionDetails: new Map([["k".repeat(10_001), new Uint8Array()]]) }) }),
+    "desired.composite.connectionDetails in the function's answer has 10001 bytes (limit objectBytes=10000)",
   ],
   "more connection details than a Secret has": [
     desired({ composite: details(1_001, 1) }),

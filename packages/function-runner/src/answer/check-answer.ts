@@ -90,7 +90,7 @@ function resourceProblem(
 ): AnswerProblem | undefined {
   const path = (): string => (name === undefined ? "desired.composite" : `desired.resources[${JSON.stringify(name)}]`);
   let bytes = 0;
-  for (const detail of connectionDetails.values()) bytes += detail.length;
+  for (const [key, detail] of connectionDetails) bytes += key.length + detail.length;
   if (bytes > limits.objectBytes) {
     return exceeds(`${inAnswer(`${path()}.connectionDetails`)} has ${bytes} bytes`, "objectBytes", limits);
   }
@@ -230,7 +230,7 @@ export interface AnswerLimits {
   readonly requirements: number;
   readonly results: number;
   readonly conditions: number;
-  /** Bytes of one object as it is sent: the desired composite resource, a composed resource, the context, the output. Also those of the connection details of one resource, and the characters of the messages of all conditions. */
+  /** Bytes of one object as it is sent: the desired composite resource, a composed resource, the context, the output. Also those of the connection details of one resource with their keys, and the characters of the messages of all conditions. */
   readonly objectBytes: number;
   /** Values in one object: members, list items and what they hold. */
   readonly objectValues: number;

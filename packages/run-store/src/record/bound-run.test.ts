@@ -5,14 +5,18 @@ import { describe, test } from "node:test";
 import { finish } from "@purlin/base";
 import {
   Condition,
+  CredentialData,
+  Credentials,
   create,
   MatchLabels,
   Requirements,
   Resource,
   ResourceSelector,
+  Resources,
   Result,
   RunFunctionRequest,
   RunFunctionResponse,
+  Schema,
   State,
   Struct,
 } from "@purlin/function-protocol";
@@ -145,7 +149,7 @@ describe("large messages", () => {
     const requirements = create(Requirements, { resources: new Map([["r", selector]]) });
     const response = create(RunFunctionResponse, { desired, requirements });
     const call = { request: create(RunFunctionRequest, {}), response };
-    assert.equal(finish(callBytes(call)), 1 + 100_000 + 1 + 100_100);
+    assert.equal(finish(callBytes(call)), 1 + 100_100 + "rv1ConfigMap".length + 100_100);
     const bound = finish(boundCall(call, 100_000, deps));
     assert.equal(bound.response?.desired?.resources.get("a")?.connectionDetails.size, 0);
     assert.equal(bound.response?.requirements, undefined);
@@ -156,5 +160,36 @@ describe("large messages", () => {
     assert.equal(bytesUpTo(500, run), 500);
     const bytes = bytesUpTo(1e6, run);
     assert.ok(bytes > 1000 && bytes < 2000, `${bytes}`);
+  });
+
+  const secret = new Map([["key".padEnd(1000, "k"), Buffer.alloc(2000)]]);
+  const source = { case: "credentialData" as const, value: create(CredentialData, { data: secret }) };
+  const resource = create(Resource, { connectionDetails: secret });
+  const requests: Readonly<Record<string, readonly [number, Partial<RunFunctionRequest>]>> = {
+    "credentials with their keys": [3000, { credentials: new Map([["a", create(Credentials, { source })]]) }],
+    "names of credentials": [3000, { credentials: new Map([["a".repeat(3000), create(Credentials)]]) }],
+    "connection details with their keys": [3000, { observed: create(State, { composite: resource }) }],
+    "names of resources": [3000, { desired: create(State, { resources: new Map([["a".repeat(3000), resource]]) }) }],
+    "connection details of required resources": [
+      3000,
+      { requiredResources: new Map([["a", create(Resources, { items: [resource] })]]) },
+    ],
+    "names of requirements": [3000, { extraResources: new Map([["a".repeat(3000), create(Resources)]]) }],
+    "required schemas": [3000, { requiredSchemas: new Map([["a", create(Schema, { openapiV3: structOf(3000) })]]) }],
+    "unknown fields": [3000, { $unknown: [new Uint8Array(3000)] }],
+  };
+  for (const [what, [least, message]] of Object.entries(requests)) {
+    test(`the bytes of a run include ${what}`, () => {
+      const call = { request: create(RunFunctionRequest, message) };
+      const bytes = bytesUpTo(1e6, runOf({ steps: [stepOf(0, call)] }));
+      assert.ok(bytes >= least && bytes < 2 * least + 1000, `${bytes}`);
+    });
+  }
+
+  test("many long keys of the composite resource are not kept", () => {
+    const connectionDetails = new Map([["k".repeat(5000), Buffer.alloc(0)]]);
+    const desired = create(State, { composite: create(Resource, { connectionDetails }) });
+    const call = { request: create(RunFunctionRequest, {}), response: create(RunFunctionResponse, { desired }) };
+    assert.equal(finish(boundCall(call, 4000, deps)).response?.desired?.composite?.connectionDetails.size, 0);
   });
 });

@@ -4,7 +4,9 @@ import { isPartDone, type Work } from "@purlin/base";
 import {
   Condition,
   create,
+  type Message,
   type Requirements,
+  type Resource,
   Result,
   type RunFunctionRequest,
   type RunFunctionResponse,
@@ -62,12 +64,14 @@ export function boundCall(call: CallRecord, limit: number, deps: BoundDeps): Wor
   return new Bounding(deps).call(call, limit);
 }
 
+/** What an entry of a map or list costs in memory and time beside its bytes. */
+const entryBytes = 64;
+
 /** How many bytes a run keeps in memory, at most. Looks no further than that. */
 export function bytesUpTo(most: number, { steps }: RunRecord): number {
   let bytes = 0;
   for (const size of sizesIn(steps)) {
-    // To look at an object takes time, too.
-    bytes += size + 64;
+    bytes += size + entryBytes;
     if (bytes > most) return most;
   }
   return bytes;
@@ -75,87 +79,107 @@ export function bytesUpTo(most: number, { steps }: RunRecord): number {
 
 function* sizesIn(steps: readonly StepRecord[]): Generator<number> {
   for (const { request, response } of steps.flatMap(({ calls }) => calls)) {
-    for (const state of [request.observed, request.desired, response?.desired]) yield* resourceSizes(state);
-    for (const required of [request.requiredResources, request.extraResources]) {
-      for (const { items } of required.values()) for (const { resource } of items) yield resource?.bytes.length ?? 0;
-    }
-    for (const one of [request.input, request.context, response?.context, response?.output])
-      yield one?.bytes.length ?? 0;
-    if (response !== undefined) yield textLength(response) + requirementsLength(response.requirements);
+    yield* requestSizes(request);
+    if (response !== undefined) yield* responseSizes(response);
   }
 }
 
-function* resourceSizes(state: State | undefined): Generator<number> {
-  for (const { resource, connectionDetails } of [
-    ...(state?.composite ? [state.composite] : []),
-    ...(state?.resources.values() ?? []),
-  ]) {
-    yield resource?.bytes.length ?? 0;
-    for (const value of connectionDetails.values()) yield value.length;
-  }
-}
-
-/** The bytes of the objects of a call, with its names and texts. */
+/** The bytes of the objects of a call, with its names, keys, values and texts. */
 export function* callBytes({ request, response }: CallRecord): Work<number> {
-  const asked = yield* requestBytes(request);
-  return asked + (response === undefined ? 0 : yield* responseBytes(response));
+  const asked = yield* sumOf(requestSizes(request));
+  return asked + (response === undefined ? 0 : yield* sumOf(responseSizes(response)));
 }
 
-function* requestBytes(request: RunFunctionRequest): Work<number> {
-  const structs: Struct[] = [];
-  visitRequest(request, (struct) => structs.push(struct));
-  return (yield* sizeOf(structs)) + (yield* namesLength(request.observed)) + (yield* namesLength(request.desired));
+/** What it costs to encode a request, in bytes: many small entries take as long as few large ones. */
+export function encodingCostOfRequest(request: RunFunctionRequest): Work<number> {
+  return sumOf(requestSizes(request), entryBytes);
 }
 
-function* responseBytes(response: RunFunctionResponse): Work<number> {
-  const structs: Struct[] = [];
-  visitResponse(response, (struct) => structs.push(struct));
-  const texts = textLength(response) + requirementsLength(response.requirements);
-  return (yield* sizeOf(structs)) + (yield* namesLength(response.desired)) + texts;
+/** As {@link encodingCostOfRequest}, for a response. */
+export function encodingCostOfResponse(response: RunFunctionResponse): Work<number> {
+  return sumOf(responseSizes(response), entryBytes);
 }
 
-function* sizeOf(structs: readonly Struct[]): Work<number> {
+function* sumOf(sizes: Iterable<number>, forEach = 0): Work<number> {
   let bytes = 0;
-  for (const struct of structs) {
+  for (const size of sizes) {
     if (isPartDone()) yield;
-    bytes += struct.bytes.length;
+    bytes += size + forEach;
   }
   return bytes;
 }
 
-/** The characters of the names of resources and of their connection details. */
-function* namesLength(state: State | undefined): Work<number> {
-  let length = 0;
-  for (const [name, { connectionDetails }] of state?.resources ?? []) {
-    if (isPartDone()) yield;
-    length += name.length + keysLength(connectionDetails);
+function* requestSizes(request: RunFunctionRequest): Generator<number> {
+  const { meta, observed, desired, input, context, credentials, requiredSchemas } = request;
+  yield* stateSizes(observed);
+  yield* stateSizes(desired);
+  for (const required of [request.requiredResources, request.extraResources]) {
+    for (const [name, { items }] of required) {
+      yield name.length;
+      for (const item of items) yield* resourceSizes(item);
+    }
   }
-  return length;
+  for (const [name, { openapiV3 }] of requiredSchemas) yield name.length + structLength(openapiV3);
+  for (const [name, { source }] of credentials) {
+    yield name.length;
+    if (source !== undefined) yield* entrySizes(source.value.data);
+  }
+  yield structLength(input) + structLength(context) + (meta?.tag.length ?? 0) + unknownLength(request);
+}
+
+function* responseSizes(response: RunFunctionResponse): Generator<number> {
+  const { meta, desired, context, output, results, conditions } = response;
+  yield* stateSizes(desired);
+  for (const { message, reason = "" } of results) yield message.length + reason.length;
+  for (const { type, message = "", reason } of conditions) yield type.length + message.length + reason.length;
+  yield* requirementSizes(response.requirements);
+  yield structLength(context) + structLength(output) + (meta?.tag.length ?? 0) + unknownLength(response);
+}
+
+function* stateSizes(state: State | undefined): Generator<number> {
+  if (state === undefined) return;
+  if (state.composite !== undefined) yield* resourceSizes(state.composite);
+  for (const [name, resource] of state.resources) {
+    yield name.length;
+    yield* resourceSizes(resource);
+  }
+  yield unknownLength(state);
+}
+
+function* resourceSizes(resource: Resource): Generator<number> {
+  yield structLength(resource.resource) + unknownLength(resource);
+  yield* entrySizes(resource.connectionDetails);
+}
+
+function* entrySizes(map: ReadonlyMap<string, string | Uint8Array>): Generator<number> {
+  for (const [key, value] of map) yield key.length + value.length;
+}
+
+function* requirementSizes(requirements: Requirements | undefined): Generator<number> {
+  for (const selectors of [requirements?.resources, requirements?.extraResources]) {
+    for (const [name, { apiVersion, kind, namespace = "", match }] of selectors ?? []) {
+      yield name.length + apiVersion.length + kind.length + namespace.length;
+      if (match?.case === "matchName") yield match.value.length;
+      if (match?.case === "matchLabels") yield* entrySizes(match.value.labels);
+    }
+  }
+  for (const [name, { apiVersion, kind }] of requirements?.schemas ?? [])
+    yield name.length + apiVersion.length + kind.length;
+}
+
+function structLength(struct: Struct | undefined): number {
+  return struct?.bytes.length ?? 0;
+}
+
+/** The bytes of fields of a newer version of the protocol. */
+function unknownLength({ $unknown = [] }: Message): number {
+  return $unknown.reduce((length, { byteLength }) => length + byteLength, 0);
 }
 
 function keysLength(map: ReadonlyMap<string, unknown>): number {
   let length = 0;
   for (const key of map.keys()) length += key.length;
   return length;
-}
-
-function textLength({ results, conditions }: RunFunctionResponse): number {
-  let length = 0;
-  for (const { message, reason = "" } of results) length += message.length + reason.length;
-  for (const { message = "", reason } of conditions) length += message.length + reason.length;
-  return length;
-}
-
-function requirementsLength(requirements: Requirements | undefined): number {
-  let length = 0;
-  for (const selectors of [requirements?.resources, requirements?.extraResources]) {
-    for (const [name, { match }] of selectors ?? []) {
-      length += name.length;
-      if (match?.case !== "matchLabels") continue;
-      for (const [label, value] of match.value.labels) length += label.length + value.length;
-    }
-  }
-  return length + keysLength(requirements?.schemas ?? new Map());
 }
 
 /** Leaves large parts of messages out. What messages share is left out once. */
@@ -185,7 +209,7 @@ class Bounding {
   }
 
   *#request(request: RunFunctionRequest, most: number): Work<RunFunctionRequest> {
-    if ((yield* requestBytes(request)) <= most) return request;
+    if ((yield* sumOf(requestSizes(request))) <= most) return request;
     const structs: Struct[] = [];
     visitRequest(request, (struct) => structs.push(struct));
     const { observed, desired, ...rest } = mapRequest(request, yield* this.#omitting(structs));
@@ -193,11 +217,11 @@ class Bounding {
   }
 
   *#response(response: RunFunctionResponse, most: number): Work<RunFunctionResponse> {
-    if ((yield* responseBytes(response)) <= most) return response;
+    if ((yield* sumOf(responseSizes(response))) <= most) return response;
     const structs: Struct[] = [];
     visitResponse(response, (struct) => structs.push(struct));
     const { desired, requirements, ...rest } = mapResponse(response, yield* this.#omitting(structs));
-    const isLong = requirementsLength(requirements) > largeTextLength;
+    const isLong = (yield* sumOf(requirementSizes(requirements))) > largeTextLength;
     const kept = { desired: withFewDetails(desired), requirements: isLong ? undefined : requirements };
     return { ...rest, ...kept, ...(yield* this.#firstTexts(response)) };
   }
@@ -240,12 +264,13 @@ class Bounding {
 }
 
 function withFewDetails(state: State | undefined): State | undefined {
-  return (
-    state && {
-      ...state,
-      resources: mapValues(state.resources, (one) =>
-        keysLength(one.connectionDetails) <= largeTextLength ? one : { ...one, connectionDetails: new Map() },
-      ),
-    }
-  );
+  if (state === undefined) return undefined;
+  const { composite, resources } = state;
+  return { ...state, composite: composite && fewDetails(composite), resources: mapValues(resources, fewDetails) };
+}
+
+function fewDetails(resource: Resource): Resource {
+  return keysLength(resource.connectionDetails) <= largeTextLength
+    ? resource
+    : { ...resource, connectionDetails: new Map() };
 }

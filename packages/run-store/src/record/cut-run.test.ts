@@ -7,6 +7,7 @@ import {
   create,
   decode,
   Resource,
+  ResponseMeta,
   RunFunctionRequest,
   RunFunctionResponse,
   State,
@@ -149,5 +150,27 @@ describe("digests of runs", () => {
     assert.notEqual(of("ab", "c"), of("a", "bc"));
     assert.notEqual(of("a", ""), of("a"));
     assert.equal(of("a", "b"), of("a", "b"));
+  });
+});
+
+describe("a message that costs too much to encode", () => {
+  const of = (resources: number, nameLength: number): RunFunctionResponse => {
+    const names = Array.from({ length: resources }, (_, index) => `${index}`.padEnd(nameLength, "n"));
+    const desired = create(State, { resources: new Map(names.map((name) => [name, create(Resource)])) });
+    return create(RunFunctionResponse, { meta: create(ResponseMeta, { tag: "tag" }), desired });
+  };
+  const kept = (response: RunFunctionResponse): RunFunctionResponse =>
+    decode(RunFunctionResponse, Buffer.from(finish(cutter().response(response)), "base64"));
+
+  test("is kept as its tag: one with long names, one with many resources", () => {
+    assert.equal(kept(of(1000, 1000)).desired?.resources.size, 1000);
+    for (const large of [of(5000, 1000), of(40_000, 5)]) {
+      assert.deepEqual([kept(large).meta?.tag, kept(large).desired], ["tag", undefined]);
+    }
+  });
+
+  test("does not keep a long tag either", () => {
+    const meta = create(ResponseMeta, { tag: "t".repeat(5 * 2 ** 20) });
+    assert.equal(kept(create(RunFunctionResponse, { meta })).meta, undefined);
   });
 });

@@ -13,6 +13,7 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import { mapRequest, mapResponse, type StructVisit, visitRequest, visitResponse } from "../redact/map-structs.ts";
+import { encodingCostOfRequest, encodingCostOfResponse } from "./bound-run.ts";
 
 /** How an object is referred to: 32 hexadecimal digits of its hash. */
 type PartRef = string;
@@ -24,8 +25,9 @@ const leastPartBytes = 256;
 
 /** Objects with more bytes are a part of the work of their own. */
 const largeBytes = 4096;
-/** Bytes of the messages of a run without their objects. Of further ones only the tag is kept. */
-const maxMessagesBytes: number = 16 * 2 ** 20;
+/** Bytes of the messages of a run without their objects. Of further ones only the tag is kept, as of a single one that costs more. */
+const maxMessagesBytes: number = 4 * 2 ** 20;
+const longestTag = 4096;
 
 /** Cuts the objects out of messages. The objects of one run are collected; equal ones have one reference. */
 export class RunCutter {
@@ -50,14 +52,18 @@ export class RunCutter {
     yield* this.#cutAll((visit) => visitRequest(request, visit));
     const cut = mapRequest(request, (struct) => this.#inMessage(struct));
     yield;
-    return this.#encode(RunFunctionRequest, this.#isFull ? create(RunFunctionRequest, { meta: request.meta }) : cut);
+    const isKept = this.#hasRoom(yield* encodingCostOfRequest(cut));
+    const kept = isKept ? cut : create(RunFunctionRequest, { meta: shortTag(request.meta) });
+    return yield* this.#encode(RunFunctionRequest, kept);
   }
 
   *response(response: RunFunctionResponse): Work<string> {
     yield* this.#cutAll((visit) => visitResponse(response, visit));
     const cut = mapResponse(response, (struct) => this.#inMessage(struct));
     yield;
-    return this.#encode(RunFunctionResponse, this.#isFull ? create(RunFunctionResponse, { meta: response.meta }) : cut);
+    const isKept = this.#hasRoom(yield* encodingCostOfResponse(cut));
+    const kept = isKept ? cut : create(RunFunctionResponse, { meta: shortTag(response.meta) });
+    return yield* this.#encode(RunFunctionResponse, kept);
   }
 
   /** Cuts the objects of a message one by one. */
@@ -72,15 +78,19 @@ export class RunCutter {
     this.#bytes = before;
   }
 
-  get #isFull(): boolean {
-    return this.#messagesBytes > maxMessagesBytes;
+  /** A message is encoded at once, so what is too large is found before. */
+  #hasRoom(cost: number): boolean {
+    return this.#messagesBytes <= maxMessagesBytes && cost <= maxMessagesBytes;
   }
 
   /** The order of the members of maps is kept, and does not count in the digest of a run that may have been there before. */
-  #encode<T extends Message>(type: MessageType<T>, message: T): string {
+  *#encode<T extends Message>(type: MessageType<T>, message: T): Work<string> {
     const bytes = encode(type, message);
     this.#messagesBytes += bytes.length;
-    this.#digest.update(this.#isUnique ? bytes : encodeCanonical(type, message));
+    if (bytes.length > largeBytes) yield;
+    const canonical = this.#isUnique ? bytes : encodeCanonical(type, message);
+    if (bytes.length > largeBytes) yield;
+    this.#digest.update(canonical);
     return bytes.toString("base64");
   }
 
@@ -119,6 +129,11 @@ export class RunCutter {
     if (!this.parts.has(part.ref)) this.parts.set(part.ref, struct);
     return part;
   }
+}
+
+/** What is kept of a message that is too large; not a tag without end. */
+function shortTag<T extends { readonly tag: string }>(meta: T | undefined): T | undefined {
+  return meta !== undefined && meta.tag.length > longestTag ? undefined : meta;
 }
 
 /** An object that was cut out. */

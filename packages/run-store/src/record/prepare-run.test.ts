@@ -10,8 +10,11 @@ import {
   Credentials,
   create,
   decode,
+  MatchLabels,
   RequestMeta,
+  Requirements,
   Resource,
+  ResourceSelector,
   Result,
   RunFunctionRequest,
   RunFunctionResponse,
@@ -19,7 +22,7 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, longestMessage, shortened } from "@purlin/kube-objects/object";
 import { callOf, runOf, sampleXr, stepOf } from "../../test/sample-runs.ts";
 import { createRedactor } from "../redact/redact-messages.ts";
 import { omittedBytes } from "../redact/redact-object.ts";
@@ -189,7 +192,7 @@ describe("the messages of a step", () => {
     const small = { text: "y".repeat(100) };
     const steps = [stepOf(0, callOf({ big, small }))];
     const objects = [big, small, sampleXr].map((object) => Struct.from(object).bytes.length);
-    const bytes = objects.reduce((sum, length) => sum + length, "bigsmall".length);
+    const bytes = objects.reduce((sum, length) => sum + length, "bigsmalltagtag".length);
     const at = (limit: number, name: string): unknown => {
       const prepared = prepare({ steps }, limit);
       const { resource } = responseIn(prepared).desired?.resources.get(name) ?? {};
@@ -303,4 +306,74 @@ test("conditions of a response are stored with it", () => {
   const conditions = [create(Condition, { type: "DatabaseReady", status: 2, reason: "Up" })];
   const prepared = prepare({ steps: [stepOf(0, { request, response: { ...response, conditions } })] });
   assert.deepEqual(responseIn(prepared).conditions, conditions);
+});
+
+test("no half of a secret is left where an error or a condition was cut", () => {
+  const secret = "S3cr3t-Passw0rd-That-Is-Long-0123456789";
+  const cut = shortened(`${"x".repeat(longestMessage - 30)}${secret} and more`);
+  const conditions = [{ type: "Synced", status: "False", reason: "ReconcileError", message: cut }];
+  const { run, parts } = prepare({
+    error: { reason: "ComposeResources", message: `cannot compose resources: ${cut}` },
+    after: { ...sampleXr, status: { conditions } },
+    xr: { ...sampleXr, status: { conditions } },
+    steps: [
+      stepOf(0, secretCall(secret, { xr: { status: { conditions } } }), { error: cut }),
+      stepOf(1, { request: create(RunFunctionRequest) }, { error: cut }),
+    ],
+  });
+  const texts = [run.error, run.conditions[0]?.message, run.steps[0]?.error, run.steps[1]?.error];
+  for (const text of texts) assert.match(text ?? "", /x…$/);
+  const objects = [...parts.values()].map(({ bytes }) => Buffer.from(bytes).toString("latin1"));
+  assert.ok(!objects.some((text) => text.includes(secret.slice(0, 8))), "nor in an object");
+});
+
+test("names that functions choose have no secret", () => {
+  const { request, response = assert.fail() } = secretCall(canary, { map: {} });
+  const details = new Map([[canary, Buffer.from("x")]]);
+  const labels = create(MatchLabels, { labels: new Map([["k", canary]]) });
+  const kind = { apiVersion: "v1", kind: "ConfigMap" };
+  const prepared = prepare({
+    error: { reason: canary, message: "" },
+    after: { ...sampleXr, status: { conditions: [{ type: canary, status: "True", reason: "R" }] } },
+    writes: [{ verb: "apply", ...kind, name: `map-${canary}` }],
+    steps: [
+      stepOf(0, {
+        request,
+        response: {
+          ...response,
+          desired: create(State, { resources: new Map([[canary, create(Resource, { connectionDetails: details })]]) }),
+          conditions: [create(Condition, { type: canary, status: 2, reason: "R" })],
+          requirements: create(Requirements, {
+            resources: new Map([
+              ["a", create(ResourceSelector, { ...kind, match: { case: "matchName", value: canary } })],
+            ]),
+            extraResources: new Map([
+              [canary, create(ResourceSelector, { ...kind, match: { case: "matchLabels", value: labels } })],
+            ]),
+          }),
+        },
+      }),
+    ],
+  });
+  assert.ok(!JSON.stringify(prepared.run).includes(canary));
+  const { desired, requirements } = responseIn(prepared);
+  assert.deepEqual([...(desired?.resources.keys() ?? [])], [shown]);
+  assert.deepEqual([...(desired?.resources.get(shown)?.connectionDetails.keys() ?? [])], [shown]);
+  assert.equal(requirements?.resources.get("a")?.match?.value, shown);
+  const match = requirements?.extraResources.get(shown)?.match;
+  assert.deepEqual(match?.case === "matchLabels" && [...match.value.labels], [["k", shown]]);
+  assert.deepEqual(
+    responseIn(prepared).conditions.map(({ type }) => type),
+    [shown],
+  );
+  assert.equal(prepared.run.writes[0]?.name, `map-${shown}`);
+});
+
+test("names that would be equal without their secrets stay apart", () => {
+  const { request, response = assert.fail() } = secretCall("value<1>");
+  const resources = new Map(["value<1>", String.raw`value\u003c1\u003e`].map((name) => [name, create(Resource)]));
+  const desired = create(State, { resources });
+  const prepared = prepare({ steps: [stepOf(0, { request, response: { ...response, desired } })] });
+  const hidden = mark(Buffer.from("value<1>"));
+  assert.deepEqual([...(responseIn(prepared).desired?.resources.keys() ?? [])], [hidden, `${hidden} (2)`]);
 });

@@ -54,10 +54,13 @@ export function* prepareRun(record: RunRecord, options: PrepareOptions): Work<Pr
   const cutter = new RunCutter(options.known, { isUnique: record.writes.length > 0 });
   const stored: StoredStep[] = [];
   for (const step of steps) stored.push(yield* cutStep(step, cutter));
-  const facts = yield* factsOf(record);
+  const facts = yield* factsOf(record, redactor);
   const run = {
     ...facts,
-    ...(record.error && { reason: record.error.reason, error: yield* redactor.scrubText(record.error.message) }),
+    ...(record.error && {
+      reason: yield* redactor.scrubText(record.error.reason),
+      error: yield* redactor.scrubText(record.error.message),
+    }),
     conditions: yield* conditionsAfter(record, redactor),
     steps: stored,
     composite: cutter.object(composite),
@@ -75,7 +78,7 @@ function* conditionsAfter({ after }: RunRecord, redactor: RunRedactor): Work<Sto
   const conditions: StoredRun["conditions"][number][] = [];
   for (const { type, status, reason, message } of conditionsOf(after)) {
     if (isPartDone()) yield;
-    const clean = { type, status, reason: yield* redactor.scrubText(reason) };
+    const clean = { type: yield* redactor.scrubText(type), status, reason: yield* redactor.scrubText(reason) };
     conditions.push(message === undefined ? clean : { ...clean, message: yield* redactor.scrubText(message) });
   }
   return conditions;
@@ -96,10 +99,12 @@ function finished(run: Omit<StoredRun, "id" | "parts">, cutter: RunCutter, steps
   };
 }
 
-function* factsOf({ xr, revision, composition = "", cause, beganMs, endedMs, outcome, writes, ttlMs }: RunRecord) {
+function* factsOf(record: RunRecord, redactor: RunRedactor) {
+  const { xr, revision, composition = "", cause, beganMs, endedMs, outcome, writes, ttlMs } = record;
   const written: StoredRun["writes"][number][] = [];
   for (const { before, after, ...write } of writes) {
-    written.push({ ...write, changed: changedFields(before, after) });
+    const name = yield* redactor.scrubText(write.name);
+    written.push({ ...write, name, changed: changedFields(before, after) });
     yield;
   }
   const { uid = "", generation = 0, resourceVersion = "", namespace, name = "" } = xr.metadata;

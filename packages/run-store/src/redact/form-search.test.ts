@@ -95,3 +95,24 @@ test("a form that almost occurs everywhere does not make a search long", () => {
   // Thousands of times as long when each place is compared with the form.
   assert.ok(other < 30 * one + 50, `${one} ms for a short form, ${other} ms for a long one`);
 });
+
+test("a form across two parts of a search is found", () => {
+  const search = searchFor("password-1");
+  for (let at = 65_520; at < 65_540; at++) {
+    const bytes = Buffer.from(`${"x".repeat(at)}password-1${"x".repeat(100)}`);
+    assert.equal(finish(search.mayBeIn(bytes)), true, `${at}`);
+  }
+});
+
+test("of a text that was cut, the beginning of a form at its end is left out", () => {
+  const search = searchFor("password-123456789", "1234-other-secret");
+  const cut = (text: string): string => {
+    const bytes = Buffer.from(text);
+    return finish(withMarks(bytes, finish(search.withCut(finish(search.find(bytes, [])), bytes))));
+  };
+  assert.equal(cut("the password-12345"), "the ", "the longest beginning");
+  assert.equal(cut("the 1234"), "the ");
+  assert.equal(cut("the end"), "the end");
+  assert.equal(cut("a password-123456789 and passw"), "a <0> and ");
+  assert.equal(cut("x password-123456789"), "x <0>", "a whole form keeps its mark");
+});

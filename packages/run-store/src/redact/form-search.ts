@@ -66,6 +66,21 @@ function* hashesOf(bytes: Uint8Array): Work<Hashes> {
   return { length: bytes.length, one, other };
 }
 
+/** The hashes of all ends of a text, by their length. */
+function* hashesOfEnds(bytes: Uint8Array): Work<Int32Array> {
+  const { one, length } = yield* hashesOf(bytes);
+  const ends = new Int32Array(length + 1);
+  let power = 1;
+  for (let size = 1; size <= length; size++) {
+    power = Math.imul(power, base);
+    ends[size] = ((one[length] as number) - Math.imul(one[length - size] as number, power)) | 0;
+  }
+  return ends;
+}
+
+/** To compare a form with more bytes is a part of the work of its own. */
+const longForm = 4096;
+
 const windowAt = ({ one }: Hashes, at: number): number =>
   ((one[at + leastBytes] as number) - Math.imul(one[at] as number, windowPower)) | 0;
 
@@ -181,7 +196,15 @@ export class FormSearch {
   }
 
   /** Whether a form may be in the bytes. Most bytes have none, and this is all that is done for them. */
-  mayBeIn(bytes: Uint8Array): boolean {
+  *mayBeIn(bytes: Uint8Array): Work<boolean> {
+    for (let start = 0; start < bytes.length; start += hashedAtOnce) {
+      if (start > 0) yield;
+      if (this.#mayBeInPart(bytes.subarray(start, start + hashedAtOnce + leastBytes))) return true;
+    }
+    return false;
+  }
+
+  #mayBeInPart(bytes: Uint8Array): boolean {
     const [windows, shift, longest] = [this.#windows, this.#windowShift, this.#longest];
     let hash = 0;
     for (let at = 0; at < bytes.length; at++) {
@@ -195,7 +218,7 @@ export class FormSearch {
 
   /** Whether a form is in the bytes. */
   *isIn(bytes: Uint8Array): Work<boolean> {
-    if (!this.mayBeIn(bytes)) return false;
+    if (!(yield* this.mayBeIn(bytes))) return false;
     const matches = this.#matches(yield* hashesOf(bytes));
     for (const match of matches) {
       if (match !== undefined) return true;
@@ -226,6 +249,32 @@ export class FormSearch {
       else if (end > last.end || longest > last.longest) found[found.length - 1] = joined(last, { end, mark, longest });
     }
     return found;
+  }
+
+  /** Matches in a text that was cut at the end of these bytes, with the beginning of a form there: no whole form is left of it. */
+  *withCut(matches: readonly FormMatch[], bytes: Uint8Array): Work<readonly FormMatch[]> {
+    const length = yield* this.#beginningAtEnd(bytes);
+    if (length === 0) return matches;
+    const [start, end] = [bytes.length - length, bytes.length];
+    const before = matches.filter((match) => match.start <= start);
+    const last = before.at(-1);
+    if (last === undefined || last.end <= start) return [...before, { start, end, mark: "" }];
+    return [...before.slice(0, -1), { ...last, end: Math.max(last.end, end) }];
+  }
+
+  /** How long the longest beginning of a form is with which the bytes end. */
+  *#beginningAtEnd(bytes: Uint8Array): Work<number> {
+    const ends = yield* hashesOfEnds(bytes);
+    let longest = 0;
+    for (const form of this.#forms) {
+      let hash = 0;
+      for (let at = 0; at < Math.min(form.bytes.length, bytes.length); at++) {
+        hash = (Math.imul(hash, base) + (form.bytes[at] as number) + 1) | 0;
+        if (hash === ends[at + 1] && at >= longest) longest = at + 1;
+      }
+      if (isPartDone() || form.bytes.length > longForm) yield;
+    }
+    return longest;
   }
 
   /** The longest form at each place, and nothing for every part of the work. */

@@ -22,6 +22,7 @@ import {
   visitResponse,
 } from "./map-structs.ts";
 import { maxDecodedBytes, omittedStruct, redactStruct } from "./redact-object.ts";
+import { scrubRequirements, scrubStateNames } from "./scrub-names.ts";
 import { KnownValues, Scrubber, type SecretCollector } from "./scrubber.ts";
 import { type Mark, type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
 
@@ -280,7 +281,9 @@ class Redactor implements RunRedactor {
 
   *scrubRequest(request: RunFunctionRequest): Work<RunFunctionRequest> {
     if (!this.#scrubber.hasForms) return request;
-    return mapRequest(request, yield* this.#scrubbing((visit) => visitRequest(request, visit)));
+    const clean = mapRequest(request, yield* this.#scrubbing((visit) => visitRequest(request, visit)));
+    const observed = yield* scrubStateNames(clean.observed, this.#scrubber);
+    return { ...clean, observed, desired: yield* scrubStateNames(clean.desired, this.#scrubber) };
   }
 
   *scrubResponse(response: RunFunctionResponse): Work<RunFunctionResponse> {
@@ -296,9 +299,12 @@ class Redactor implements RunRedactor {
     for (const one of clean.conditions) {
       if (isPartDone()) yield;
       const [reason, message] = [yield* this.scrubText(one.reason), yield* this.#optionalText(one.message)];
-      conditions.push({ ...one, reason, ...(message !== undefined && { message }) });
+      const type = yield* this.scrubText(one.type);
+      conditions.push({ ...one, type, reason, ...(message !== undefined && { message }) });
     }
-    return { ...clean, results, conditions };
+    const desired = yield* scrubStateNames(clean.desired, this.#scrubber);
+    const requirements = yield* scrubRequirements(clean.requirements, this.#scrubber);
+    return { ...clean, desired, requirements, results, conditions };
   }
 
   *#optionalText(text: string | undefined): Work<string | undefined> {

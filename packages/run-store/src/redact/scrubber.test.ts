@@ -4,6 +4,7 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { finish } from "@purlin/base";
 import type { JsonValue } from "@purlin/function-protocol";
+import { longestMessage, shortened } from "@purlin/kube-objects/object";
 import { KnownValues, Scrubber } from "./scrubber.ts";
 import { keyedMark, plainMark } from "./sensitive-fields.ts";
 
@@ -192,4 +193,41 @@ test("values are remembered while they have 2 MiB together, and as long as they 
   assert.equal(known.get("short", Buffer.alloc(8192)), first);
   known.get("more", Buffer.alloc(1));
   assert.notEqual(known.get("short", Buffer.alloc(8192)), first);
+});
+
+const megabyte = 2 ** 20;
+const longValues: Readonly<Record<string, readonly [value: string, json: (text: string) => string]>> = {
+  "characters that Go escapes": ["<".repeat(megabyte / 4), (text) => text.replaceAll("<", String.raw`\u003c`)],
+  "characters that Python escapes": ["é".repeat(megabyte / 8), (text) => text.replaceAll("é", String.raw`\u00e9`)],
+  "characters of two units": ["a😀".repeat(50_000), (text) => encodeURIComponent(text)],
+};
+for (const [what, [value, encoded]] of Object.entries(longValues)) {
+  test(`the forms of a long value are made in parts: ${what}`, () => {
+    const scrubber = scrubberOf(value);
+    const preparing = scrubber.text("something else");
+    let parts = 0;
+    while (!preparing.next().done) parts++;
+    // Hashing alone takes less than 60.
+    assert.ok(parts > 100, `${parts} parts`);
+    assert.equal(finish(scrubber.text(encoded(value))), mark);
+  });
+}
+
+test("the lines of a long value are found in parts", () => {
+  const preparing = scrubberOf("a\n".repeat(megabyte / 2)).text("something else");
+  let parts = 0;
+  while (!preparing.next().done) parts++;
+  assert.ok(parts > 1000, `${parts} parts`);
+});
+
+test("half of a value at the end of a text that was cut is left out, also in an object", () => {
+  const scrubber = scrubberOf(password);
+  for (const secret of [password, base64(password)]) {
+    const text = shortened(`${"x".repeat(longestMessage - 15)}${secret} and more`);
+    const clean = finish(scrubber.text(text));
+    assert.equal(clean, `${"x".repeat(longestMessage - 15)}…`);
+    assert.deepEqual(finish(scrubber.value({ conditions: [{ message: text }] })), { conditions: [{ message: clean }] });
+    assert.equal(finish(scrubber.isIn(Buffer.from(text))), true, "such an object is looked at");
+  }
+  assert.equal(finish(scrubber.text("a short text s3cr…")), "a short text s3cr…");
 });

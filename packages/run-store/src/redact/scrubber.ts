@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import { isPartDone, type Work } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "@purlin/function-protocol";
+import { cutBytes, isCutText, mayHoldCutText } from "./cut-text.ts";
 import { FormSearch, leastBytes, withMarks } from "./form-search.ts";
 import { isMark, type Mark, markPattern, plainMark } from "./sensitive-fields.ts";
 
@@ -119,11 +120,11 @@ export class Scrubber implements SecretCollector {
     return this.#isOpaque;
   }
 
-  /** Whether encoded bytes contain any of the values. */
+  /** Whether encoded bytes may contain any of the values, or the beginning of one at the end of a text that was cut. */
   *isIn(bytes: Uint8Array): Work<boolean> {
     if (!this.hasForms) return false;
     const search = yield* this.#prepared();
-    return search === undefined || (yield* search.isIn(bytes));
+    return search === undefined || mayHoldCutText(bytes) || (yield* search.isIn(bytes));
   }
 
   *text(text: string): Work<string> {
@@ -197,8 +198,10 @@ function* cleanMembers(object: JsonObject, search: FormSearch): Work<JsonObject>
 /** Replaces values everywhere but within the marks of other values: a value may be `REDACTED`. */
 function* cleanText(text: string, search: FormSearch): Work<string> {
   const bytes = Buffer.from(text);
-  if (!search.mayBeIn(bytes)) return text;
-  const matches = yield* search.find(bytes, marksIn(bytes));
+  const isCut = isCutText(text);
+  if (!isCut && !(yield* search.mayBeIn(bytes))) return text;
+  const found = yield* search.find(bytes, marksIn(bytes));
+  const matches = isCut ? yield* search.withCut(found, bytes.subarray(0, -cutBytes)) : found;
   return matches.length === 0 ? text : yield* withMarks(bytes, matches);
 }
 
@@ -215,9 +218,9 @@ function* secretForms(value: Buffer): Work<readonly Buffer[]> {
     for (const form of base64Forms(bytes)) forms.add(form);
     yield;
   }
-  for (const text of secretTexts(value)) {
+  for (const text of yield* secretTexts(value)) {
     if (isPartDone() || text.length > longText) yield;
-    for (const form of [text, ...jsonForms(text), ...urlForms(text)]) forms.add(form);
+    for (const form of [text, ...(yield* jsonForms(text)), ...(yield* urlForms(text))]) forms.add(form);
   }
   const found: Buffer[] = [];
   for (const form of forms) {
@@ -231,13 +234,20 @@ function* secretForms(value: Buffer): Work<readonly Buffer[]> {
 const longText = 4096;
 const isLong = (text: string): boolean => Buffer.byteLength(text) >= leastBytes;
 
-function secretTexts(value: Buffer): readonly string[] {
+function* secretTexts(value: Buffer): Work<readonly string[]> {
   const text = textOf(value);
   if (text === undefined) return [];
+  const secret = [text, text.trim()].filter(isLong);
+  if (!text.includes("\n")) return secret;
   // A private key in a manifest is indented, so that only its lines are the same. Armor lines are not secret.
-  const lines = text.includes("\n") ? text.split(/\r?\n/).map((line) => line.trim()) : [];
-  const secret = lines.filter((line) => isLong(line) && !line.startsWith("-----"));
-  return [...[text, text.trim()].filter(isLong), ...secret];
+  for (let start = 0; start <= text.length; ) {
+    if (isPartDone()) yield;
+    const end = text.indexOf("\n", start);
+    const line = text.slice(start, end < 0 ? text.length : end).trim();
+    if (isLong(line) && !line.startsWith("-----")) secret.push(line);
+    start = (end < 0 ? text.length : end) + 1;
+  }
+  return secret;
 }
 
 /** The value without space around it, where it has some: a file often ends with a line break, which its readers leave out. */
@@ -248,27 +258,42 @@ function trimmedForms(value: Buffer): readonly Buffer[] {
 }
 
 /** As JavaScript, Go and Python write a text in JSON. */
-function jsonForms(text: string): readonly string[] {
+function* jsonForms(text: string): Work<readonly string[]> {
   const json = JSON.stringify(text).slice(1, -1);
-  return [
-    json,
-    json.replaceAll(/[<>&\u2028\u2029]/g, unicodeEscape),
-    json.replaceAll(/[\u007f-\uffff]/g, unicodeEscape),
-  ];
+  const escaped = (characters: RegExp): Work<string> =>
+    inParts(json, (part) => part.replaceAll(characters, unicodeEscape));
+  return [json, yield* escaped(/[<>&\u2028\u2029]/g), yield* escaped(/[\u007f-\uffff]/g)];
 }
 
 function unicodeEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-function urlForms(text: string): readonly string[] {
-  try {
-    const encoded = encodeURIComponent(text);
-    return [encoded, encoded.replaceAll("%20", "+"), encodeURI(text)];
-  } catch {
-    // A lone surrogate has no URL form.
-    return [];
+function* urlForms(text: string): Work<readonly string[]> {
+  // A lone surrogate has no URL form.
+  if (!text.isWellFormed()) return [];
+  const inForm = (part: string): string => encodeURIComponent(part).replaceAll("%20", "+");
+  return [yield* inParts(text, encodeURIComponent), yield* inParts(text, inForm), yield* inParts(text, encodeURI)];
+}
+
+const partLength = 16 * 1024;
+
+/** A text that is changed in parts: a value may have a megabyte, and each of its characters may need an escape. */
+function* inParts(text: string, change: (part: string) => string): Work<string> {
+  if (text.length <= partLength) return change(text);
+  const parts: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = boundaryAt(text, start + partLength);
+    parts.push(change(text.slice(start, end)));
+    start = end;
+    yield;
   }
+  return parts.join("");
+}
+
+/** A place nearby that is not within a character of two units. */
+function boundaryAt(text: string, near: number): number {
+  return (text.charCodeAt(near) & 0xfc00) === 0xdc00 ? near + 1 : near;
 }
 
 /** Base64 at each of the three offsets at which a value can begin within a longer one, such as `user:password`. */

@@ -113,7 +113,8 @@ function openFiles({ directory, redact }: RunStoreOptions, bounds: Bounds, sensi
   hideFromOthers(path);
   const database = openDatabase(path);
   const redactor = createRedactor({ mark, sensitive, paths: redact });
-  return { database, mark, redactor, writer: new RunWriter(database, bounds), reader: createRunReader(database) };
+  const writer = new RunWriter(database, bounds);
+  return { database, mark, redactor, writer, reader: createRunReader(database, (ref) => writer.waiting(ref)) };
 }
 
 /** Lets only the owner read a database: SQLite gives the files beside it the mode that it has when they are created. */
@@ -191,7 +192,8 @@ class Recorder implements RunStore {
 
   record(run: RunRecord): boolean {
     if (this.#open === undefined) return false;
-    const bytes = bytesUpTo(maxQueuedBytes, run);
+    const bytes = this.#bytesOf(run);
+    if (bytes === undefined) return false;
     const isFull = this.#queue.length >= maxQueued || this.#queuedBytes + bytes > maxQueuedBytes;
     if (isFull && this.#queue.length > 0) {
       this.#dropped++;
@@ -201,6 +203,22 @@ class Recorder implements RunStore {
     this.#queuedBytes += bytes;
     this.#schedule();
     return true;
+  }
+
+  /** The bytes of a run; undefined when it has an object that cannot be read, so that it is dropped. */
+  #bytesOf(run: RunRecord): number | undefined {
+    try {
+      return bytesUpTo(maxQueuedBytes, run);
+    } catch (error) {
+      this.#drop(run, error);
+      return undefined;
+    }
+  }
+
+  #drop(run: RunRecord, error: unknown): void {
+    this.#dropped++;
+    const { kind, namespace, name } = subjectOf(run);
+    this.#log.info("cannot record a run", { kind, namespace, name, error: textOf(error) });
   }
 
   flush(): void {
@@ -293,8 +311,7 @@ class Recorder implements RunStore {
     if (first === undefined) return;
     const { run, bytes } = first;
     const ready = yield* this.#prepared(first, open);
-    if (ready === undefined) this.#dropped++;
-    else {
+    if (ready !== undefined) {
       this.#begin(open);
       if (ready.prepared === undefined) open.writer.repeat(subjectOf(run), run.endedMs);
       else yield* open.writer.write(ready.prepared, ready.raw);
@@ -320,8 +337,7 @@ class Recorder implements RunStore {
       });
       return { raw, prepared };
     } catch (error) {
-      const { kind, namespace, name } = subjectOf(run);
-      this.#log.info("cannot record a run", { kind, namespace, name, error: textOf(error) });
+      this.#drop(run, error);
       return undefined;
     }
   }

@@ -282,12 +282,14 @@ describe("a store that comes from elsewhere", () => {
     "a body that expands without end": { column: "body", value: bomb },
   };
   for (const [what, { column, value }] of Object.entries(rows)) {
-    test(`has ${what}: one error that says so`, () => {
+    test(`has ${what}: one error that says so`, async () => {
       const reader = readerOf({ id: "01" });
       reader.database.prepare(`UPDATE run SET ${column} = ?`).run(value);
       const isListed = column === "summary" || column === "last";
       if (isListed) assert.throws(() => reader.list(), /^Error: the list of runs is damaged: /);
-      if (column !== "summary") assert.throws(() => reader.get("01"), /^Error: run "01" is damaged: /);
+      const isDamaged = /^Error: run "01" is damaged: /;
+      if (column !== "summary") assert.throws(() => reader.get("01"), isDamaged);
+      if (column !== "summary") await assert.rejects(reader.getInTurns("01"), isDamaged);
     });
   }
 
@@ -299,4 +301,16 @@ describe("a store that comes from elsewhere", () => {
     assert.throws(() => openForReading(path), /runs\.db: it is a named pipe \(FIFO\), not a regular file/);
     assert.throws(() => openDatabase(path), /runs\.db: it is a named pipe \(FIFO\), not a regular file/);
   });
+});
+
+test("a large run is inflated elsewhere: the event loop turns meanwhile", async () => {
+  const reader = readerOf({ id: "01", isPacked: true });
+  const body = deflateRawSync(JSON.stringify({ id: "01", parts: [], text: "x".repeat(2 ** 20) }));
+  reader.database.prepare("UPDATE run SET body = ?").run(body);
+  let turns = 0;
+  const reading = reader.getInTurns("01");
+  const isRead = reading.then(() => true);
+  while (!(await Promise.race([isRead, setImmediate(false)]))) turns++;
+  assert.ok(turns > 0);
+  assert.deepEqual(await reading, reader.get("01"));
 });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
-import { inflateRawSync } from "node:zlib";
-import { finish, inTurns, isPartDone, type Work } from "@purlin/base";
+import { promisify } from "node:util";
+import { inflateRaw, inflateRawSync } from "node:zlib";
+import { type AwaitingWork, awaited, finish, inOnePart, inTurns, isPartDone, type Work } from "@purlin/base";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { isRunSummary, type RunSummary, type StoredRun } from "../record/stored-run.ts";
 import type { RunStore } from "./open-run-store.ts";
@@ -47,31 +48,42 @@ export interface RunReader {
   getInTurns(id: string): Promise<RunDocument | undefined>;
 }
 
-/** Reads the runs of a database. */
-export function createRunReader(database: DatabaseSync): RunReader {
-  const find = (id: string): Work<RunDocument | undefined> => readable(`run ${JSON.stringify(id)}`, finding(id));
+/** Where the objects of runs are. */
+interface PartSource {
+  readonly database: DatabaseSync;
+  /** An object that is not in the database yet: runs that are being stored are visible on the connection of their writer. */
+  readonly waiting: (ref: string) => Uint8Array | undefined;
+  readonly inflate: Inflate;
+}
+
+/** Reads the runs of a database, with the objects that its writer has not stored yet. */
+export function createRunReader(database: DatabaseSync, waiting: PartSource["waiting"] = () => undefined): RunReader {
+  const find = (id: string, inflate: Inflate): AwaitingWork<RunDocument | undefined> =>
+    readable(`run ${JSON.stringify(id)}`, finding(id, inflate));
   return {
     list: (filter = {}) => finish(readable("the list of runs", listRuns(database, filter))),
     async listInTurns(filter = {}) {
       return await inTurns(readable("the list of runs", listRuns(database, filter)));
     },
-    get: (id) => finish(find(id)),
+    get: (id) => finish(find(id, inflateAtOnce)),
     async getInTurns(id) {
-      return await inTurns(find(id));
+      return await inTurns(find(id, inflateElsewhere));
     },
   };
 
-  function* finding(id: string): Work<RunDocument | undefined> {
+  function* finding(id: string, inflate: Inflate): AwaitingWork<RunDocument | undefined> {
     const rows = database.prepare("SELECT * FROM run WHERE id >= ? AND id < ? LIMIT 2").all(id, `${id}~`);
     const exact = rows.find((row) => row["id"] === id);
     const [first, another] = rows;
     const row = exact ?? (another === undefined ? first : undefined);
     if (row === undefined) return undefined;
-    const text = bodyText(row["body"]);
+    const { body } = row;
+    // Small bodies are text; others are compressed.
+    const text = typeof body === "string" ? body : (yield* inflate(body)).toString();
     yield;
     const run = JSON.parse(text) as StoredRun;
     if (!Array.isArray(run?.parts)) throw new Error("it has no list of parts");
-    const parts = yield* partsOf(database, run.parts);
+    const parts = yield* partsOf(run.parts, { database, waiting, inflate });
     // A run is removed before its parts: where it still is, they were all there.
     const newest = database.prepare("SELECT repeats, last FROM run WHERE id = ?").get(String(row["id"]));
     return newest && { run, repeats: Number(newest["repeats"]), last: isoTime(newest["last"]), parts };
@@ -79,17 +91,12 @@ export function createRunReader(database: DatabaseSync): RunReader {
 }
 
 /** Reads something of a file that may come from elsewhere: whatever is wrong with it is one kind of error. */
-function* readable<T>(what: string, reading: Work<T>): Work<T> {
+function* readable<T>(what: string, reading: AwaitingWork<T>): AwaitingWork<T> {
   try {
     return yield* reading;
   } catch (error) {
     throw new Error(`${what} is damaged: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
-}
-
-/** Small bodies are text; others are compressed. */
-function bodyText(body: unknown): string {
-  return typeof body === "string" ? body : inflate(body).toString();
 }
 
 function* listRuns(database: DatabaseSync, filter: RunFilter): Work<readonly RunSummary[]> {
@@ -126,7 +133,10 @@ function isWanted(run: RunSummary, { kind, group, namespace, name, failed, step,
   );
 }
 
-function* partsOf(database: DatabaseSync, refs: readonly string[]): Work<Record<string, string>> {
+function* partsOf(
+  refs: readonly string[],
+  { database, waiting, inflate }: PartSource,
+): AwaitingWork<Record<string, string>> {
   const packs = new Map<number, Buffer>();
   const find = database.prepare("SELECT pack, start, size FROM part WHERE ref = ?");
   const read = database.prepare("SELECT data FROM pack WHERE id = ?");
@@ -134,10 +144,14 @@ function* partsOf(database: DatabaseSync, refs: readonly string[]): Work<Record<
   for (const ref of refs) {
     if (isPartDone()) yield;
     const part = find.get(ref);
-    if (part === undefined) continue;
+    if (part === undefined) {
+      const bytes = waiting(ref);
+      if (bytes !== undefined) parts[ref] = Buffer.from(bytes).toString("base64");
+      continue;
+    }
     const id = Number(part["pack"]);
     if (!packs.has(id)) yield;
-    const pack = packs.get(id) ?? inflate(read.get(id)?.["data"]);
+    const pack = packs.get(id) ?? (yield* inflate(read.get(id)?.["data"]));
     packs.set(id, pack);
     const start = Number(part["start"]);
     parts[ref] = pack.subarray(start, start + Number(part["size"])).toString("base64");
@@ -148,9 +162,17 @@ function* partsOf(database: DatabaseSync, refs: readonly string[]): Work<Record<
 /** Far more than a run or a pack of objects has: what is compressed may be made to expand without end. */
 const maxInflatedBytes = 64 * 2 ** 20;
 
-function inflate(value: unknown): Buffer {
-  return inflateRawSync(value as Uint8Array, { maxOutputLength: maxInflatedBytes });
-}
+type Inflate = (value: unknown) => AwaitingWork<Buffer>;
+
+const inflateAtOnce: Inflate = inOnePart((value) =>
+  inflateRawSync(value as Uint8Array, { maxOutputLength: maxInflatedBytes }),
+);
+
+const inflateAsync = promisify<Uint8Array, { readonly maxOutputLength: number }, Buffer>(inflateRaw);
+
+/** On another thread. */
+const inflateElsewhere: Inflate = (value) =>
+  awaited(inflateAsync(value as Uint8Array, { maxOutputLength: maxInflatedBytes }));
 
 function isoTime(value: unknown): string {
   return new Date(Number(value)).toISOString();

@@ -9,6 +9,8 @@ import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import {
   Condition,
+  CredentialData,
+  Credentials,
   create,
   encodeCanonical,
   RunFunctionRequest,
@@ -282,6 +284,33 @@ test("runs that wait have at most 64 MiB in memory, or are one", (t) => {
   assert.equal(store.stats.recorded, 2);
   store.record(run);
   assert.equal(store.stats.dropped, 2);
+});
+
+test("credentials count as what waits in memory", (t) => {
+  const store = open(t);
+  const value = create(CredentialData, { data: new Map([["key", Buffer.alloc(10 * 2 ** 20)]]) });
+  const credentials = new Map([["c", create(Credentials, { source: { case: "credentialData", value } })]]);
+  const run = (n: number): RunRecord =>
+    another(n, { steps: [0, 1].map((index) => stepOf(index, callOf({ map: { n } }, { credentials }))) });
+  assert.deepEqual(
+    [0, 1, 2, 3].map((n) => store.record(run(n))),
+    [true, true, true, false],
+  );
+  assert.equal(store.stats.dropped, 1);
+});
+
+test("a run whose size cannot be determined is dropped", (t) => {
+  const store = open(t);
+  const { request } = callOf({});
+  const broken = {
+    get bytes(): never {
+      throw new Error("boom");
+    },
+  } as unknown as Struct;
+  assert.equal(store.record(at(0, { steps: [stepOf(0, { request: { ...request, input: broken } })] })), false);
+  store.record(another(1));
+  store.flush();
+  assert.deepEqual([store.stats.recorded, store.stats.dropped, store.stats.problem], [1, 1, undefined]);
 });
 
 test("a run with an object that cannot be read is dropped, and later ones are recorded", (t) => {

@@ -215,3 +215,20 @@ test("the size that is kept is that of the rows, also for texts that are not ASC
   writer.finish();
   assert.equal(keptBytes(database), before);
 });
+
+test("a run whose objects wait for others of the transaction is read with them", async () => {
+  const { database, writer } = opened();
+  const reader = createRunReader(database, (ref) => writer.waiting(ref));
+  const [one, ref] = [Struct.from({ text: "one" }), "1".repeat(32)];
+  database.exec("BEGIN");
+  finish(writer.write(prepared({ parts: { [ref]: one } }), ""));
+  const id = reader.list()[0]?.id ?? "";
+  const want = { [ref]: Buffer.from(one.bytes).toString("base64") };
+  assert.equal(database.prepare("SELECT count(*) AS count FROM part").get()?.["count"], 0);
+  assert.deepEqual(reader.get(id)?.parts, want);
+  assert.deepEqual((await reader.getInTurns(id))?.parts, want);
+  writer.finish();
+  database.exec("COMMIT");
+  assert.equal(writer.waiting(ref), undefined);
+  assert.deepEqual(reader.get(id)?.parts, want);
+});

@@ -64,6 +64,11 @@ export class RunWriter {
     this.#bytes = Number(database.prepare("SELECT value FROM meta WHERE name = 'bytes'").get()?.["value"] ?? 0);
   }
 
+  /** The bytes of an object that is not in the database yet, although its run may be. */
+  waiting(ref: string): Uint8Array | undefined {
+    return this.#waiting.get(ref)?.bytes;
+  }
+
   /** Whether a run is known to equal the newest one of its resource. */
   repeats(xr: RunSubject, raw: string): boolean {
     return this.#newest.get(xrText(xr))?.raw === raw;
@@ -149,7 +154,9 @@ export class RunWriter {
     { xr, ended }: { readonly xr: string; readonly ended: number },
   ): Work<void> {
     yield* this.#addParts(parts);
-    const body = yield* bodyOf(JSON.stringify(run));
+    const text = JSON.stringify(run);
+    if (text.length > smallBody) yield;
+    const body = yield* bodyOf(text);
     const summary = JSON.stringify(summaryOf(run));
     const refs = Buffer.from(run.parts.join(""), "hex");
     const { id, compositionRevision, outcome, writes } = run;
