@@ -9,7 +9,7 @@ import { until } from "../../test/local-processes.ts";
 import { ownStart } from "./containment.ts";
 import { defaultFunctionLimits, type FunctionLimits } from "./function-limits.ts";
 import { createLimitWatch, type LimitWatch } from "./limit-watch.ts";
-import { createMarks, markVariable } from "./marked-processes.ts";
+import { createMarks, markVariable, type ProcessStat, readStat } from "./marked-processes.ts";
 
 const options = { skip: process.platform !== "linux" && "there is no /proc" };
 
@@ -72,6 +72,102 @@ describe("a function that takes long to measure", options, () => {
     await until(() => passes >= 3);
     assert.deepEqual(events, []);
   });
+});
+
+describe("a look that fails", () => {
+  const anyRun = { first: 1, since: 0, uid: 0 };
+  const pace = { usualMs: 1, closeMs: 1 };
+  const idle: ProcessStat = {
+    pid: 2 ** 22 + 1,
+    parent: 1,
+    start: 1,
+    ticks: 0,
+    threads: 1,
+    resident: 1,
+    isZombie: false,
+  };
+  const function1 = { mark: 1, limits: defaultFunctionLimits, isCpuLimited: true };
+
+  test("because an observer throws is over, and reported once", async () => {
+    const families = new Map([[1, [idle]]]);
+    const watch = createLimitWatch(anyRun, pace, { take: async () => families });
+    const held: string[] = [];
+    let measurements = 0;
+    const measured = (): void => {
+      if (++measurements < 4) throw new Error("the observer is broken");
+    };
+    watch.add({ ...function1, measured, exceeded: () => {}, held: (text) => held.push(text) });
+    await until(() => measurements >= 6);
+    watch.close();
+    assert.deepEqual(held, [
+      "the function could not be measured: the observer is broken; its limits take effect later, at the next measurement",
+    ]);
+  });
+
+  test("to stop a function is repeated, also when the failure cannot be reported", async () => {
+    const watch = createLimitWatch(anyRun, pace, { take: async () => new Map([[1, [idle]]]) });
+    const stops: string[] = [];
+    const fail = (): void => {
+      throw new Error("the observer is broken");
+    };
+    const exceeded = (text: string): void => {
+      if (stops.push(text) < 3) fail();
+    };
+    let later = 0;
+    const measured = (): number => later++;
+    const limits = { ...defaultFunctionLimits, processes: 0 };
+    watch.add({ ...function1, limits, measured, exceeded, held: fail });
+    await until(() => stops.length >= 3 && later >= 1);
+    watch.close();
+    assert.equal(stops.length, 3);
+  });
+
+  test("to count processes is over, reported to each function once, and repeated", async () => {
+    let takes = 0;
+    const take = async (): Promise<ReadonlyMap<number, readonly ProcessStat[]>> => {
+      if (++takes <= 3) throw new Error("EMFILE: too many open files");
+      return new Map();
+    };
+    const watch = createLimitWatch(anyRun, pace, { take });
+    const [held, measured]: [string[], Set<number>] = [[], new Set()];
+    for (const mark of [1, 2]) {
+      const one = { ...function1, mark, exceeded: () => {}, measured: () => measured.add(mark) };
+      watch.add({ ...one, held: (text) => held.push(text) });
+    }
+    await until(() => measured.size === 2);
+    watch.close();
+    assert.deepEqual([held.length, new Set(held).size], [2, 1]);
+    assert.match(held[0] ?? "", /could not be measured: EMFILE: too many open files; /);
+  });
+});
+
+test("a function that is found close to a limit while processes are counted is measured soon", options, async () => {
+  const own = readStat(process.pid) ?? assert.fail("this process is gone");
+  // Its memory has to be read of each process, and takes longer than the next census is away.
+  const large = Array.from({ length: 300 }, () => ({ ...own, threads: 2, resident: 2 ** 30 }));
+  const limits = { ...defaultFunctionLimits, processes: 1000, memoryBytes: 2 ** 41 };
+  const counted = Promise.withResolvers<void>();
+  let takes = 0;
+  const take = async (): Promise<ReadonlyMap<number, readonly ProcessStat[]>> => {
+    takes++;
+    if (takes === 1) addOther();
+    if (takes === 2) await counted.promise;
+    return new Map([[1, large]]);
+  };
+  const watch = createLimitWatch({ first: 1, since: 0, uid: 0 }, { usualMs: 3_600_000, closeMs: 1 }, { take });
+  const nothing = (): void => {};
+  const add = (mark: number, measured: () => void): unknown =>
+    watch.add({ mark, limits, isCpuLimited: true, measured, exceeded: nothing, held: nothing });
+  const addOther = (): unknown => add(2, nothing);
+  let isMeasured = false;
+  add(1, () => {
+    isMeasured = true;
+  });
+  await until(() => isMeasured);
+  assert.equal(takes, 2, "processes are being counted again");
+  counted.resolve();
+  await until(() => takes > 2);
+  watch.close();
 });
 
 test("functions are measured in time while much other work waits for its turn", options, async () => {

@@ -4,8 +4,9 @@ import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { inFlow, inTurns } from "@purlin/base";
+import { type Census, createCensus, type Families } from "./census.ts";
 import type { FunctionLimits } from "./function-limits.ts";
-import { forEachInTurns, listPids, type MarkedRun, markOf, type ProcessStat, readStat } from "./marked-processes.ts";
+import type { MarkedRun, ProcessStat } from "./marked-processes.ts";
 import {
   type CpuClock,
   cpusUsed,
@@ -15,6 +16,7 @@ import {
   heldText,
   isClose,
   judge,
+  type LookStart,
   type MeasuredUsage,
   nextDuty,
   proportionalBytes,
@@ -43,9 +45,9 @@ interface WatchedFunction {
   readonly isCpuLimited: boolean;
   /** Called with each measurement. */
   measured?(usage: MeasuredUsage): void;
-  /** It must be stopped. Called once. */
+  /** It must be stopped. Called once, and again after a call that throws. */
   exceeded(text: string): void;
-  /** It is throttled or refused at a limit and keeps running. Called once for each limit. */
+  /** It is throttled or refused at a limit, or could not be measured, and keeps running. Called once for each reason. */
   held(text: string): void;
 }
 
@@ -86,6 +88,8 @@ interface Measured {
   readyAt: number;
   /** What a measurement that still runs finds is of no use. */
   isOver: boolean;
+  /** Where the next look at its open files begins. */
+  readonly filesStart: LookStart;
 }
 
 const noFiles: HeldFiles = { openFiles: 0, memoryBytes: 0, deletedBytes: 0 };
@@ -95,23 +99,33 @@ const flow = { level: "system", name: "function limits" } as const;
 
 /**
  * Creates a watch over the functions of a run. Measures nothing while there are no functions. Processes are counted for all of them at once,
- * and what takes longer is done for each by itself: one that takes long to measure does not keep the others from being measured.
+ * and what takes longer is done for each by itself: one that takes long to measure does not keep the others from being measured. `census` is
+ * for tests.
  */
-export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace): LimitWatch {
+export function createLimitWatch(
+  run: MarkedRun,
+  pace: WatchPace = defaultPace,
+  census: Census = createCensus(run),
+): LimitWatch {
   const all = new Map<number, Measured>();
-  const census: Census = createCensus(run);
   let timer: NodeJS.Timeout | undefined;
   let dueAt = 0;
   let countedAt = performance.now();
   let countMs = 0;
   let isCounting = false;
+  /** The shortest delay that was asked for while processes are counted. */
+  let askedMs = Number.POSITIVE_INFINITY;
   let isClosed = false;
 
   /** The next census comes after this delay, or before, if that was decided already. */
   function schedule(delayMs: number): void {
+    if (isCounting) {
+      askedMs = Math.min(askedMs, delayMs);
+      return;
+    }
     const delay = Math.max(delayMs, countMs);
     const at = performance.now() + delay;
-    if (isClosed || isCounting || all.size === 0 || (timer !== undefined && dueAt <= at)) return;
+    if (isClosed || all.size === 0 || (timer !== undefined && dueAt <= at)) return;
     clearTimeout(timer);
     dueAt = at;
     timer = setTimeout(() => void inFlow(flow, measureAll), delay).unref();
@@ -119,21 +133,36 @@ export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace):
 
   async function measureAll(): Promise<void> {
     timer = undefined;
-    isCounting = true;
-    const began = performance.now();
     const present = [...all];
-    const families = await census.take();
-    isCounting = false;
-    countedAt = performance.now();
-    countMs = countedAt - began;
-    for (const [mark, one] of present) {
-      if (one.isOver || one.readyAt > countedAt) continue;
-      void measure(one, families.get(mark) ?? [], countedAt).then((isNear) => {
-        if (isNear) schedule(pace.closeMs);
-      });
-    }
+    const families = await countAll(present.map(([, one]) => one));
+    if (families !== undefined) for (const [mark, one] of present) startLook(one, families.get(mark) ?? []);
     const hasNew = [...all.values()].some(({ measurements }) => measurements === 0);
-    schedule(hasNew ? pace.closeMs : pace.usualMs);
+    const delayMs = Math.min(askedMs, hasNew ? pace.closeMs : pace.usualMs);
+    askedMs = Number.POSITIVE_INFINITY;
+    schedule(delayMs);
+  }
+
+  function startLook(one: Measured, family: readonly ProcessStat[]): void {
+    if (one.isOver || one.readyAt > countedAt) return;
+    void look(one, family, countedAt).then((isNear) => {
+      if (isNear) schedule(pace.closeMs);
+    });
+  }
+
+  /** The processes of all functions; undefined when they cannot be counted. */
+  async function countAll(present: readonly Measured[]): Promise<Families | undefined> {
+    const began = performance.now();
+    isCounting = true;
+    try {
+      return await census.take();
+    } catch (error) {
+      for (const one of present) reportFailure(one, error);
+      return undefined;
+    } finally {
+      isCounting = false;
+      countedAt = performance.now();
+      countMs = countedAt - began;
+    }
   }
 
   return {
@@ -141,7 +170,7 @@ export function createLimitWatch(run: MarkedRun, pace: WatchPace = defaultPace):
       const one: Measured = {
         ...{ watched, cpu: new Map(), throttle: createThrottle(), reported: new Set<string>() },
         ...{ files: noFiles, duty: 1, overs: 0 },
-        ...{ countedAt, measurements: 0, filesAfter: 0, readyAt: 0, isOver: false },
+        ...{ countedAt, measurements: 0, filesAfter: 0, readyAt: 0, isOver: false, filesStart: { pid: 0 } },
       };
       all.set(watched.mark, one);
       schedule(pace.closeMs);
@@ -164,19 +193,29 @@ function end(one: Measured): void {
   one.throttle.end();
 }
 
-/** Measures one function. True when it is close to a limit. */
+/** Measures one function, which is done also when it fails. True when it is close to a limit. */
+async function look(one: Measured, family: readonly ProcessStat[], countedAt: number): Promise<boolean> {
+  const began = performance.now();
+  one.readyAt = Number.POSITIVE_INFINITY;
+  try {
+    return await measure(one, family, countedAt);
+  } catch (error) {
+    reportFailure(one, error);
+    return false;
+  } finally {
+    one.readyAt = performance.now() + (performance.now() - began);
+  }
+}
+
 async function measure(one: Measured, family: readonly ProcessStat[], countedAt: number): Promise<boolean> {
   const began = performance.now();
   const elapsedMs = countedAt - one.countedAt;
   one.countedAt = countedAt;
-  one.readyAt = Number.POSITIVE_INFINITY;
   if (one.measurements++ % filesEvery === 0 && began >= one.filesAfter) {
-    one.files = await inTurns(heldFiles(family));
+    one.files = await inTurns(heldFiles(family, one.filesStart));
     one.filesAfter = performance.now() + (performance.now() - began) * (filesShare - 1);
   }
-  const isNear = await check(one, family, elapsedMs);
-  one.readyAt = performance.now() + (performance.now() - began);
-  return isNear;
+  return check(one, family, elapsedMs);
 }
 
 /** Judges one function. True when it is close to a limit. */
@@ -194,9 +233,9 @@ async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: n
   const usage = { memoryBytes, processes, tmpBytes };
   const finding = judge(usage, limits);
   if (finding !== undefined && !reported.has("exceeded")) {
-    reported.add("exceeded");
     one.throttle.end();
     watched.exceeded(finding.text);
+    reported.add("exceeded");
     return true;
   }
   if (files.openFiles >= limits.openFiles) reportOnce(one, "openFiles");
@@ -232,6 +271,20 @@ function reportOnce(one: Measured, limit: "cpus" | "openFiles"): void {
   one.watched.held(heldText(limit, one.watched.limits));
 }
 
+/** Reports that a function could not be measured, once. */
+function reportFailure(one: Measured, error: unknown): void {
+  if (one.isOver || one.reported.has("failure")) return;
+  one.reported.add("failure");
+  const reason = error instanceof Error ? error.message : String(error);
+  try {
+    one.watched.held(
+      `the function could not be measured: ${reason}; its limits take effect later, at the next measurement`,
+    );
+  } catch {
+    // It may be the observer that fails.
+  }
+}
+
 /** The bytes that a folder takes on disk, counted until they exceed a limit. Links are not followed. */
 async function folderSize(path: string, limit: number): Promise<number> {
   let total = 0;
@@ -248,56 +301,4 @@ async function folderSize(path: string, limit: number): Promise<number> {
     }
   }
   return total;
-}
-
-/** Counts the processes of all functions, in one pass over the machine. */
-interface Census {
-  /** The processes of each function that has some, by its mark. */
-  take(): Promise<ReadonlyMap<number, readonly ProcessStat[]>>;
-}
-
-/** After this many passes every process is looked at again: a pid may have come round without having been missed. */
-const refresh = 16;
-
-/**
- * Makes a census of a run. A process is looked at when it is first seen; after that only those of functions are, so that a pass costs
- * little on a machine with many others. A child of a function's process belongs to the function, whatever it did to its mark.
- */
-function createCensus(run: MarkedRun): Census {
-  let known = new Map<number, { readonly start: number; readonly mark: number | undefined }>();
-  let passes = 0;
-
-  function look(
-    pid: number,
-    before: ReadonlyMap<number, { readonly start: number; readonly mark?: number | undefined }>,
-  ) {
-    const entry = before.get(pid);
-    if (entry !== undefined && entry.mark === undefined) return { entry };
-    const stat = readStat(pid);
-    if (stat === undefined) return undefined;
-    if (entry?.start === stat.start) return { entry, stat };
-    const mark = stat.start < run.since ? undefined : (before.get(stat.parent)?.mark ?? markOf(pid, run.first));
-    return { entry: { start: stat.start, mark }, stat };
-  }
-
-  return {
-    async take() {
-      if (++passes % refresh === 0) known = new Map([...known].filter(([, { mark }]) => mark !== undefined));
-      const seen: typeof known = new Map();
-      const members = new Map<number, ProcessStat[]>();
-      await forEachInTurns(listPids(), (pid) => {
-        if (pid === process.pid) return;
-        const found = look(pid, known);
-        if (found === undefined) return;
-        const mark = found.entry.mark;
-        seen.set(pid, { start: found.entry.start, mark });
-        if (mark === undefined || found.stat === undefined) return;
-        const family = members.get(mark);
-        if (family === undefined) members.set(mark, [found.stat]);
-        else family.push(found.stat);
-      });
-      known = seen;
-      return members;
-    },
-  };
 }

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What processes use, as the kernel says: memory, open files, and files without a name. Measured on this process.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { finish } from "@purlin/base";
 import { tempFolder } from "@purlin/base/testing/temp-folder";
+import { commandLineOf, until } from "../../test/local-processes.ts";
 import { type ProcessStat, pageBytes, readStat } from "./marked-processes.ts";
-import { cpusUsed, type HeldFiles, heldFiles, isClose, judge, proportionalBytes, residentBytes } from "./throttle.ts";
+import {
+  cpusUsed,
+  type HeldFiles,
+  heldFiles,
+  isClose,
+  judge,
+  type LookStart,
+  proportionalBytes,
+  residentBytes,
+} from "./throttle.ts";
 
 const options = { skip: process.platform !== "linux" && "there is no /proc" };
 /** A process that does not exist: pids are smaller. */
@@ -109,6 +120,61 @@ describe("open files of a family of many processes", options, () => {
       for (const file of files) closeSync(file);
     }
   });
+});
+
+describe("deleted files of a family of many processes", options, () => {
+  const megabyte = 1024 * 1024;
+
+  /** Starts a shell script with open files, of which one is a deleted file of a megabyte. */
+  function start(script: string, { openFiles, deletedAt }: { openFiles: number; deletedAt: number }): ChildProcess {
+    using folder = tempFolder({ large: "x".repeat(megabyte) });
+    const path = join(folder.path, "large");
+    const [deleted, other] = [openSync(path, "r"), openSync("/dev/null", "r")];
+    rmSync(path);
+    const stdio = Array.from({ length: openFiles }, (_, at) => (at === deletedAt ? deleted : other));
+    try {
+      return spawn("/bin/sh", ["-c", script], { stdio: [other, "pipe", ...stdio.slice(2)], detached: true });
+    } finally {
+      for (const file of [deleted, other]) closeSync(file);
+    }
+  }
+  const end = ({ pid = 0 }: ChildProcess): boolean => process.kill(-pid, "SIGKILL");
+  const statOf = (pid: number | undefined): ProcessStat => readStat(pid ?? 0) ?? assert.fail("it is gone");
+
+  test("count where the other processes have few files", () => {
+    const child = start("sleep 60", { openFiles: 61, deletedAt: 60 });
+    try {
+      const others = Array.from({ length: 899 }, () => gone);
+      assert.ok(filesOf([statOf(child.pid), ...others]).deletedBytes >= megabyte);
+    } finally {
+      end(child);
+    }
+  });
+
+  test("count in one of the looks where all processes have many files", async () => {
+    const script = "for i in $(seq 70); do sleep 60 9<&- & echo $!; done; sleep 60 & echo $!; wait";
+    const child = start(script, { openFiles: 512, deletedAt: 9 });
+    try {
+      const pids = await numbersOf(child, 71);
+      await until(() => pids.every((pid) => commandLineOf(pid).startsWith("sleep")));
+      const family = pids.toSorted((a, b) => a - b).map(statOf);
+      const twice = (start: LookStart): boolean[] =>
+        [1, 2].map(() => finish(heldFiles(family, start)).deletedBytes >= megabyte);
+      assert.deepEqual(twice({ pid: 0 }), [false, true]);
+      assert.deepEqual(twice({ pid: (pids.at(-1) ?? 0) + 1 }), [false, true], "what the last look ended at is gone");
+      const many = Array.from({ length: 100 }, () => family).flat();
+      assert.ok(filesOf(many).openFiles >= 500, "files are counted of more processes than can be looked at");
+    } finally {
+      end(child);
+    }
+  });
+
+  async function numbersOf({ stdout }: ChildProcess, count: number): Promise<number[]> {
+    const lines = createInterface(stdout ?? assert.fail("it has no output"));
+    const numbers: number[] = [];
+    for await (const line of lines) if (numbers.push(Number(line)) === count) break;
+    return numbers;
+  }
 });
 
 describe("open files", options, () => {

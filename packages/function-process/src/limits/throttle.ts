@@ -95,19 +95,31 @@ export interface HeldFiles {
 
 /** More of one process are not looked at: the number is known without. */
 const lookedAt = 512;
-/** Of a family of many processes, which share most of them, a part of each is looked at. */
+/** Of a family, all processes together. What one does not need is left for those after it. */
 const lookedAtOfFamily = 32_768;
+/** Of each process, also when those before it have used up what the family has. */
+const lookedAtAtLeast = 8;
 
-/** Looks at the open files of a family. */
-export function* heldFiles(family: readonly ProcessStat[]): Work<HeldFiles> {
+/** Where the next look at the open files of a family begins, so that each process is the first now and then. */
+export interface LookStart {
+  pid: number;
+}
+
+/** Looks at the open files of a family, from the process that the last look did not complete. */
+export function* heldFiles(family: readonly ProcessStat[], start: LookStart = { pid: 0 }): Work<HeldFiles> {
   const seen = new Set<string>();
   const sums = { memory: 0, deleted: 0 };
-  const most = Math.min(lookedAt, Math.ceil(lookedAtOfFamily / family.length));
+  const living = startingAt(start, family);
+  const least = Math.min(lookedAtAtLeast, Math.floor(lookedAtOfFamily / 2 / living.length));
+  let left = lookedAtOfFamily - least * living.length;
+  let next: number | undefined;
   let openFiles = 0;
-  for (const { pid, isZombie } of family) {
-    if (isZombie) continue;
+  for (const { pid } of living) {
+    const most = Math.min(lookedAt, least + left);
     const { count, first } = yield* descriptorsOf(pid, most);
     openFiles = Math.max(openFiles, count);
+    left -= Math.max(0, first.length - least);
+    if (most < lookedAt && count > first.length) next ??= pid;
     for (const descriptor of first) {
       if (isPartDone()) yield;
       const held = nameless(`/proc/${pid}/fd/${descriptor}`);
@@ -117,7 +129,18 @@ export function* heldFiles(family: readonly ProcessStat[]): Work<HeldFiles> {
     }
     yield;
   }
+  start.pid = next ?? start.pid;
   return { openFiles, memoryBytes: sums.memory, deletedBytes: sums.deleted };
+}
+
+/** The processes that have not ended, from one on, and then those before it. */
+function startingAt({ pid: start }: LookStart, family: readonly ProcessStat[]): readonly ProcessStat[] {
+  const living = family.filter(({ isZombie }) => !isZombie);
+  const at = Math.max(
+    0,
+    living.findIndex(({ pid }) => pid >= start),
+  );
+  return [...living.slice(at), ...living.slice(0, at)];
 }
 
 interface Descriptors {
