@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { finish } from "@purlin/base";
 import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
 import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
@@ -324,4 +324,56 @@ test("with many labels to select by, an object is found by each of its own, unti
   finish(tracker.record(one, { composed: [], requirements: requirements.slice(0, 5) }));
   assert.deepEqual(found(tracker, object("a", "ns", { l990: "x" })), ["two"]);
   assert.deepEqual(found(tracker, object("a", "ns", { l4: "x" })), ["ns/one"]);
+});
+
+describe("selectors of many XRs that differ in their last label only", () => {
+  const shared = Object.fromEntries(Array.from({ length: 999 }, (_, i) => [`l${i}`, "x"]));
+  const changed = object("a", "ns", { ...shared, z: "7" });
+
+  /** XRs by their number, with as many selectors each. */
+  function recorded(xrs: number, selectors: number): DependencyTracker {
+    const tracker = createDependencyTracker();
+    for (let xr = 0; xr < xrs; xr++) {
+      const own = (i: number): string => String(xr + i * xrs);
+      const requirements = Array.from({ length: selectors }, (_, i) =>
+        requirement({ labels: { ...shared, z: own(i) } }),
+      );
+      finish(tracker.record({ name: String(xr) }, { composed: [], requirements }));
+    }
+    return tracker;
+  }
+
+  test("are compared with an object in many parts", () => {
+    const search = recorded(20, 10).findDependents(changed);
+    let parts = 1;
+    let part = search.next();
+    for (; !part.done; part = search.next()) parts++;
+    assert.deepEqual([...part.value].map(keyText), ["7"]);
+    assert.ok(parts >= 40, `${parts} parts`);
+  });
+
+  test("are compared by that label from the second time on", () => {
+    const tracker = recorded(20, 10);
+    assert.deepEqual(found(tracker, changed), ["7"]);
+    const before = process.threadCpuUsage();
+    for (let i = 0; i < 100; i++) assert.deepEqual(found(tracker, changed), ["7"]);
+    const ms = process.threadCpuUsage(before).user / 1000;
+    // 20 million labels are compared otherwise.
+    assert.ok(ms < 300, `${ms} ms`);
+    assert.deepEqual(found(tracker, object("a", "ns", { ...shared, z: "8" })), ["8"]);
+    assert.deepEqual(found(tracker, object("a", "ns", { ...shared, z: "8", l500: "y" })), []);
+  });
+
+  test("and an XR that selects by others in between, always with the object among them, are all found", () => {
+    const tracker = recorded(20, 1);
+    const late: ObjectKey = { name: "late" };
+    // Labels that are compared last and first.
+    finish(tracker.record(late, { composed: [], requirements: [requirement({ labels: { z: "7" } })] }));
+    const search = tracker.findDependents(changed);
+    assert.equal(search.next().done, false);
+    finish(tracker.record(late, { composed: [], requirements: [requirement({ labels: { l0: "x" } })] }));
+    let part = search.next();
+    while (!part.done) part = search.next();
+    assert.deepEqual([...part.value].map(keyText).sort(), ["7", "late"]);
+  });
 });

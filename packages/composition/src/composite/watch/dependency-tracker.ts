@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Clock, isPartDone, type Log, type Work } from "@purlin/base";
+import { type Clock, finish, isPartDone, type Log, type Work } from "@purlin/base";
 import type { ResourceSelector } from "@purlin/function-protocol";
 import type { ControllerEngine } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
@@ -28,8 +28,10 @@ export interface DependencyTracker {
   /** Replaces the dependencies of an XR, in parts. It has those before until it has the new ones. */
   record(xr: ObjectKey, dependencies: Dependencies): Work<void>;
   forget(xr: ObjectKey): void;
-  /** The XRs that depend on an object, each once. The cost grows with the result, not with the index. */
+  /** The XRs that depend on an object now, each once. The cost grows with the result, and with selectors that are almost met. */
   dependents(object: KubeObject): Iterable<ObjectKey>;
+  /** The same in parts, where very many labels are compared. */
+  findDependents(object: KubeObject): Generator<undefined, Iterable<ObjectKey>, void>;
   /** Resources a step of an XR asked for last time, by the name it gave them. */
   seeds(xr: ObjectKey, step: string): ReadonlyMap<string, ResourceSelector>;
   /** The kinds an XR depends on. */
@@ -88,7 +90,8 @@ export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = ()
       entries.delete(key);
       reportUnneeded(before?.types ?? []);
     },
-    dependents: (object) => index.find(object),
+    dependents: (object) => finish<Iterable<ObjectKey>>(index.find(object)),
+    findDependents: (object) => index.find(object),
     seeds(xr, step) {
       return entries.get(keyText(xr))?.seeds.get(step) ?? noSeeds;
     },

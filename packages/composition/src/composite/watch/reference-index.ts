@@ -40,6 +40,8 @@ function anchorOf(match: { readonly name: string } | { readonly defines: string 
 }
 
 interface Holder {
+  /** The key as text. */
+  readonly name: string;
   readonly key: ObjectKey;
   /** One holder may refer to the same in several ways. */
   count: number;
@@ -48,7 +50,12 @@ interface Holder {
 interface Slot {
   readonly reference: ObjectReference;
   readonly holders: Map<string, Holder>;
+  /** The label that an object lacked last: of many selectors that are almost the same, it is what sets this one apart. */
+  differing?: string | undefined;
 }
+
+/** Labels that are compared at once: a fraction of a millisecond. */
+const comparedAtOnce = 4096;
 
 interface KindIndex {
   /** References by an anchor that a matching object must have: its name, one label, a kind, or none. */
@@ -58,7 +65,7 @@ interface KindIndex {
   size: number;
 }
 
-/** An index of references. A lookup costs the labels of the object and the matches. */
+/** An index of references. A lookup costs the labels of the object, and those of the selectors that have one of them as their anchor. */
 export class ReferenceIndex {
   readonly #kinds = new Map<string, KindIndex>();
 
@@ -71,7 +78,7 @@ export class ReferenceIndex {
     }));
     const slots = getOrMake(kind.anchors, place.anchor, () => new Map<string, Slot>());
     const slot = getOrMake(slots, place.key, () => ({ reference, holders: new Map<string, Holder>() }));
-    getOrMake(slot.holders, holder, () => ({ key, count: 0 })).count++;
+    getOrMake(slot.holders, holder, () => ({ name: holder, key, count: 0 })).count++;
     if (place.label !== undefined) kind.labels.set(place.label, (kind.labels.get(place.label) ?? 0) + 1);
     kind.size++;
   }
@@ -93,24 +100,57 @@ export class ReferenceIndex {
     return this.#kinds.has(kindKey(type));
   }
 
-  /** The keys of all XRs that refer to the object, each once. */
-  find(object: KubeObject): Iterable<ObjectKey> {
+  /** The keys of all XRs that refer to the object now, each once. Found in parts where there is much to compare. */
+  *find(object: KubeObject): Generator<undefined, Iterable<ObjectKey>, void> {
     const kind = this.#kinds.get(kindKey(object));
     if (kind === undefined) return [];
-    const found = new Map<string, ObjectKey>();
+    const search: Search = { object, found: new Map(), compared: 0 };
+    const later: Candidate[] = [];
     for (const anchor of anchorsOf(object, kind.labels)) {
-      for (const { reference, holders } of kind.anchors.get(anchor)?.values() ?? []) {
-        if (isIn(found, holders) || !matches(reference, object)) continue;
-        for (const [holder, { key }] of holders) found.set(holder, key);
+      for (const slot of kind.anchors.get(anchor)?.values() ?? []) {
+        if (search.compared < comparedAtOnce) compare(search, slot, slot.holders.values());
+        // Between the parts XRs replace their references: one that refers to the object before and after would be missed.
+        else later.push({ slot, holders: [...slot.holders.values()] });
       }
     }
-    return found.values();
+    for (const { slot, holders } of later) {
+      if (search.compared >= comparedAtOnce) {
+        search.compared = 0;
+        yield undefined;
+      }
+      compare(search, slot, holders);
+    }
+    return search.found.values();
   }
 }
 
-function isIn(found: ReadonlyMap<string, ObjectKey>, holders: Slot["holders"]): boolean {
-  for (const holder of holders.keys()) if (!found.has(holder)) return false;
-  return true;
+/** A search for the XRs that refer to an object. */
+interface Search {
+  readonly object: KubeObject;
+  readonly found: Map<string, ObjectKey>;
+  /** Labels in this part of the search. */
+  compared: number;
+}
+
+/** A slot that is compared in a later part, and those that held it when the search began. */
+interface Candidate {
+  readonly slot: Slot;
+  readonly holders: readonly Holder[];
+}
+
+function compare(search: Search, slot: Slot, holders: Iterable<Holder>): void {
+  search.compared += labelsIn(slot.reference);
+  let isMatch: boolean | undefined;
+  for (const { name, key } of holders) {
+    if (search.found.has(name)) continue;
+    isMatch ??= matches(slot, search.object);
+    if (!isMatch) return;
+    search.found.set(name, key);
+  }
+}
+
+function labelsIn({ match }: ObjectReference): number {
+  return "labels" in match ? match.labels.size : 1;
 }
 
 /** Whether two references refer to the same. */
@@ -127,15 +167,26 @@ function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, strin
   return true;
 }
 
-function matches({ namespace, match }: ObjectReference, { metadata }: KubeObject): boolean {
+function matches(slot: Slot, { metadata }: KubeObject): boolean {
+  const { namespace, match } = slot.reference;
   const own = metadata.namespace ?? "";
   if ("name" in match) return namespace === own && match.name === metadata.name;
   // Nothing but its definition has a kind for an anchor.
   if ("defines" in match) return true;
   if (namespace !== "" && namespace !== own) return false;
   const labels = metadata.labels ?? {};
-  for (const [key, value] of match.labels) if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
+  const last = slot.differing;
+  if (last !== undefined && !isLabelled(labels, last, match.labels.get(last))) return false;
+  for (const [key, value] of match.labels) {
+    if (isLabelled(labels, key, value)) continue;
+    slot.differing = key;
+    return false;
+  }
   return true;
+}
+
+function isLabelled(labels: Readonly<Record<string, string>>, key: string, value: string | undefined): boolean {
+  return Object.hasOwn(labels, key) && labels[key] === value;
 }
 
 function anchorsOf(object: KubeObject, anchored: ReadonlyMap<string, number>): string[] {

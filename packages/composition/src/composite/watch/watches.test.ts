@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finish, silentLog } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
+import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
 import type { CacheChange } from "@purlin/kube-client";
 import { noEvents, type WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, keyText } from "@purlin/kube-objects/object";
@@ -60,6 +61,23 @@ test("every kind of change of a composed object leads to its XR", () => {
   assert.deepEqual(keys("Dependency", { type: "updated", object: map("a"), previous: map("a") }), ["one"]);
   assert.deepEqual(keys("Dependency", { type: "deleted", object: map("a") }), ["one"]);
   assert.deepEqual(keys("Dependency", { type: "added", object: map("b") }), []);
+});
+
+test("XRs whose selectors have very many labels are looked for in parts", () => {
+  const { state } = start();
+  const labels = new Map(Array.from({ length: 1000 }, (_, i) => [`l${i}`, "x"]));
+  for (let xr = 0; xr < 30; xr++) {
+    const value = create(MatchLabels, { labels: new Map([...labels, ["z", `${xr}`]]) });
+    const match = { case: "matchLabels", value } as const;
+    const selector = create(ResourceSelector, { apiVersion: "v1", kind: "ConfigMap", match });
+    finish(
+      state.tracker.record({ name: `${xr}` }, { composed: [], requirements: [{ step: "s", name: "r", selector }] }),
+    );
+  }
+  const object = map("a", { ...Object.fromEntries(labels), z: "5" });
+  const found = [...watchOn({ apiVersion: "v1", kind: "ConfigMap" }, state).keys({ type: "added", object })];
+  assert.deepEqual(found.filter((key) => key !== undefined).map(keyText), ["5"]);
+  assert.ok(found.length > 5, `${found.length} parts`);
 });
 
 test("a definition that changes is looked at again while its server has not published it", () => {

@@ -34,7 +34,7 @@ export function watchOn(type: TypeRef, { breaker, tracker, settling, causes }: C
   function* keys(change: CacheChange): Generator<ObjectKey | undefined> {
     const targets = new Map<string, { key: ObjectKey; sides: 1 | 2 }>();
     for (const object of sidesOf(change)) {
-      for (const key of tracker.dependents(object)) {
+      for (const key of yield* tracker.findDependents(object)) {
         const known = targets.get(keyText(key));
         targets.set(keyText(key), { key, sides: known === undefined ? 1 : 2 });
       }
