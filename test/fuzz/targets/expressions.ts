@@ -320,7 +320,7 @@ export const fieldPath: Target = {
 };
 
 /** The characters that mean something in a glob. */
-const globSpecials = /[*?[\]\\!^]/g;
+const globSpecials = /[*?[\]\\!^{},()]/g;
 
 /**
  * A line with a pattern and one with a text: the patterns of ignore files, of activation policies, and of simulated images, whose only sign
@@ -328,13 +328,19 @@ const globSpecials = /[*?[\]\\!^]/g;
  */
 export const glob: Target = {
   covers: ["cli/src/files", "composition/src/managed", "workload-simulator/src/pods"],
-  dictionary: ["*", "**", "**/", "/**", "?", "[", "]", "[!", "[^", "[[:alpha:]]", "[a-z]", "\\", "/", "\n", "a", "aa"],
+  dictionary: [
+    ...["*", "**", "**/", "/**", "?", "[", "]", "[!", "[^", "[[:alpha:]]", "[a-z]", "\\", "/", "\n", "a", "aa"],
+    ...["{", ",", "}", "{a,b}", "{,", "..", "(", ")", "+(", "!("],
+  ],
   seeds: [
     "**/a*b?[!x]/**\nx/axby/z",
     "[[:digit:]]*\n4a",
     "a*a*a*b\naaaaaaaaaaaa",
     "\\*\n*",
     "registry/*:v1*\nregistry/a:v1.2",
+    "{a,b/{c,}}*.{yaml,yml}\nb/c.yaml",
+    "{1..3}\n1",
+    "+(a|b)\na",
   ],
   growth: {
     stars: (count) => `${"*a".repeat(count)}b\n${"a".repeat(20)}`,
@@ -342,14 +348,19 @@ export const glob: Target = {
     folders: (count) => `${"**/a/".repeat(count)}b\na/a/a/b`,
     brackets: (count) => `${"[".repeat(count)}\na`,
     sets: (count) => `[${"a-b".repeat(count)}]\na`,
+    braces: (count) => `${"{a,".repeat(count)}\na`,
+    alternatives: (count) => `{${",".repeat(90)}}${"*a".repeat(count)}\naaaa`,
+    slashes: (count) => `a${"/".repeat(count)}b\na/b`,
   },
   run(input) {
     const [pattern = "", ...lines] = input.toString().split("\n");
     const text = lines.join("\n");
-    parseGlob(pattern)(text);
+    accepted(() => parseGlob(pattern), isRefusal)?.(text);
     parseActivationPattern(pattern)?.matches(text);
     const escaped = text.replace(globSpecials, "\\$&");
-    property(parseGlob(escaped)(text), "an escaped text does not match itself");
+    // Several slashes of a pattern are one, and no path has several.
+    const path = text.replaceAll(/\/{2,}/g, "/");
+    property(parseGlob(escaped)(path), "an escaped text does not match itself");
     property(
       parseActivationPattern(escaped)?.matches(text) === true,
       "an escaped text does not match itself in a policy",

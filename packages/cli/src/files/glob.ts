@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shell patterns of file names, matched without trying all combinations: the work is at most the product of the lengths of pattern and path.
 
+import { UserError } from "../user-error.ts";
+
 /** One character of a pattern: itself, or which characters it stands for. `*` stands for any number of them. */
 type Element = string | ((character: string) => boolean) | typeof star;
 
@@ -12,18 +14,91 @@ type Segment = readonly Element[] | typeof anyDepth;
 
 /**
  * Whether a path matches a pattern: `*` and `?` stand for characters but a slash, `[a-z]` and `[!a-z]` for one of a set, `**` between slashes
- * for any number of folders, and a backslash takes the next character as it is. At the end, `/**` stands for everything below.
+ * for any number of folders, and a backslash takes the next character as it is. At the end, `/**` stands for everything below. `{a,b}` stands
+ * for either, and several slashes for one. Throws a UserError for a pattern that a shell would read in another way.
  */
 export function parseGlob(pattern: string): (path: string) => boolean {
-  const segments = pattern.split("/").map((segment): Segment => (segment === "**" ? anyDepth : elementsOf(segment)));
+  const all = expandBraces(pattern).map(segmentsOf);
+  return (path) => {
+    const names = path.split("/").map((segment) => Array.from(segment));
+    return all.some((segments) => matchesSegments(segments, names));
+  };
+}
+
+/** What a pattern stands for is matched one by one. */
+const most = { alternatives: 100, characters: 65_536 };
+
+/** The text of a pattern at one depth of braces. */
+interface Brace {
+  /** What stood before a comma, in all its alternatives. */
+  readonly before: (readonly string[])[];
+  /** The text since, in all its alternatives. */
+  texts: readonly string[];
+}
+
+/** The patterns that a pattern with braces stands for. Braces that do not close or have no comma stand for themselves. */
+export function expandBraces(pattern: string): readonly string[] {
+  if (!pattern.includes("{")) return [pattern];
+  const whole: Brace = { before: [], texts: [""] };
+  const open = [whole];
+  for (const token of pattern.match(/[{},]|(?:\\.|[^\\{},])+|\\$/gs) ?? []) {
+    const inner = open.at(-1) ?? whole;
+    if (token === "{") open.push({ before: [], texts: [""] });
+    else if (token === "," && open.length > 1) {
+      inner.before.push(inner.texts);
+      inner.texts = [""];
+    } else if (token === "}" && open.length > 1) {
+      open.pop();
+      append(open, alternativesOf(inner));
+    } else append(open, [token]);
+  }
+  while (open.length > 1) appendUnclosed(open);
+  requireShort(whole.texts);
+  return whole.texts;
+}
+
+function appendUnclosed(open: Brace[]): void {
+  const { before, texts } = open.pop() as Brace;
+  append(open, ["{"]);
+  for (const one of before) {
+    append(open, one);
+    append(open, [","]);
+  }
+  append(open, texts);
+}
+
+/** Each text so far, with each of what follows. */
+function append(open: readonly Brace[], alternatives: readonly string[]): void {
+  const inner = open.at(-1) as Brace;
+  requireFew(inner.texts.length * alternatives.length);
+  inner.texts = inner.texts.flatMap((text) => alternatives.map((one) => text + one));
+}
+
+function alternativesOf({ before, texts }: Brace): readonly string[] {
+  requireFew(before.reduce((sum, { length }) => sum + length, texts.length));
+  if (before.length > 0) return [...before.flat(), ...texts];
+  const range = texts.find((text) => /^(?:-?\d+\.\.-?\d+|[a-z]\.\.[a-z])(?:\.\.-?\d+)?$/i.test(text));
+  if (range === undefined) return texts.map((text) => `{${text}}`);
+  throw new UserError(`{${range}} is not supported: list what it stands for, such as {1,2,3}`);
+}
+
+function requireShort(texts: readonly string[]): void {
+  if (texts.reduce((sum, { length }) => sum + length, 0) <= most.characters) return;
+  throw new UserError(`its braces stand for more than ${most.characters} characters: use several patterns`);
+}
+
+function requireFew(alternatives: number): void {
+  if (alternatives <= most.alternatives) return;
+  throw new UserError(`its braces stand for more than ${most.alternatives} alternatives: use several patterns`);
+}
+
+function segmentsOf(pattern: string): Segment[] {
+  const parts = pattern.replaceAll(/\/{2,}/g, "/").split("/");
+  const segments = parts.map((segment): Segment => (segment === "**" ? anyDepth : elementsOf(segment)));
   const last = segments.length - 1;
   // What is below a folder has a name.
   if (last > 0 && segments[last] === anyDepth) segments.push([star]);
-  return (path) =>
-    matchesSegments(
-      segments,
-      path.split("/").map((segment) => Array.from(segment)),
-    );
+  return segments;
 }
 
 function matchesSegments(segments: readonly Segment[], path: readonly (readonly string[])[]): boolean {
@@ -74,8 +149,10 @@ function elementsOf(segment: string): Element[] {
   let at = 0;
   // Behind a bracket that is not closed, no other one is looked for: that would read the rest for each of them.
   let isClosed = true;
+  const lastParenthesis = characters.lastIndexOf(")");
   while (at < characters.length) {
     const character = characters[at++] as string;
+    if (characters[at] === "(" && at < lastParenthesis && "+@!?*".includes(character)) throw groupError(character);
     if (character === "*") {
       if (elements.at(-1) !== star) elements.push(star);
     } else if (character === "?") elements.push(() => true);
@@ -90,6 +167,19 @@ function elementsOf(segment: string): Element[] {
   }
   return elements;
 }
+
+/** A shell may read it as a group. Taken as it is, it would silently match other files. */
+function groupError(character: string): UserError {
+  return new UserError(`${character}(…) is not supported: ${groupAdvice[character]}, or \\( for a parenthesis`);
+}
+
+const groupAdvice: Readonly<Record<string, string>> = {
+  "!": "list what to match",
+  "?": "write {,a,b}",
+  "*": "write {a,b} or *",
+  "+": "write {a,b}",
+  "@": "write {a,b}",
+};
 
 interface CharacterSet {
   readonly has: (character: string) => boolean;

@@ -81,6 +81,16 @@ describe("the manifests of a folder", () => {
     await assert.rejects(found({}, ["gone"]), { message: /^cannot read gone: no such file/ });
   });
 
+  test("are not the lock files of editors, and other broken links are named", async () => {
+    using folder = tempFolder(empty("in/a.yaml", "in/sub/b.yaml"));
+    const io = new TestIo({ cwd: folder.path });
+    for (const name of ["in/.#a.yaml", "in/sub/.#b.yaml"]) symlinkSync("user@host.4711", join(folder.path, name));
+    assert.deepEqual(await findManifests(["in"], io), ["in/a.yaml", "in/sub/b.yaml"]);
+    assert.deepEqual(await readManifests(["in/sub"], io), []);
+    symlinkSync("gone.yaml", join(folder.path, "in/sub/link.yaml"));
+    await assert.rejects(readManifests(["in"], io), { message: /in\/sub\/link\.yaml: no such file/ });
+  });
+
   test("may be links within the folder, and not out of it", async () => {
     using folder = tempFolder(empty("in/a.yaml", "in/real/b.yaml", "outside.yaml"));
     const io = new TestIo({ cwd: folder.path });
@@ -111,6 +121,8 @@ describe(".purlinignore", () => {
     "two stars go through folders": ["sub/**/a.yaml\n", "a.yaml b.yaml charts/values.yaml sub/c.yaml"],
     "the last rule decides": ["*.yaml\n!b.yaml\n", "b.yaml"],
     "what is in a folder that is left out cannot come back": ["sub\n!sub/c.yaml\n", "a.yaml b.yaml charts/values.yaml"],
+    "braces stand for each of what they list": ["/{a,b}.yaml\n{sub/deep,charts}/\n", "sub/a.yaml sub/c.yaml"],
+    "several slashes are one": ["//a.yaml\nsub//c.yaml\ncharts//\n", "b.yaml sub/a.yaml sub/deep/a.yaml"],
     "spaces around and Windows line ends do not count": ["  a.yaml  \r\nb.yaml\r\n", "charts/values.yaml sub/c.yaml"],
   };
   for (const [name, [rules, expected]] of Object.entries(rows)) {
@@ -150,6 +162,17 @@ describe("a hostile .purlinignore", () => {
   const refused: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
     "has too many patterns": ["#\n".repeat(9) + "a\n".repeat(10_001), /\.purlinignore:10010: more than 10000 patterns/],
     "has a pattern longer than any path": [`a\n${"a".repeat(4097)}`, /\.purlinignore:2: a pattern has at most 4096/],
+    "has a group of a shell": ["a\n+(a|b).yaml", /\.purlinignore:2: \+\(…\) is not supported: write \{a,b\}/],
+    "has a group behind its negation": ["!@(a)", /\.purlinignore:1: @\(…\) is not supported/],
+    "leaves out all but one file": ["!(keep).yaml", /\.purlinignore:1: !\(…\) is not supported: list what to match/],
+    "has braces for very much": [
+      `${`{${",".repeat(99)}}${"a".repeat(600)}\n`.repeat(18)}`,
+      /\.purlinignore:18: braces stand for more than 1048576 characters: use \* instead/,
+    ],
+    "has braces for too many patterns": [
+      `{${",".repeat(100)}}`,
+      /\.purlinignore:1: its braces stand for more than 100/,
+    ],
     "is too large": ["#".repeat(1024 * 1024 + 1), /cannot read .*\.purlinignore: it has 1\.1 MiB; the limit is 1 MiB/],
   };
   for (const [why, [text, says]] of Object.entries(refused)) {

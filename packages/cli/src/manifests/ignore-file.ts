@@ -2,18 +2,25 @@
 
 import { join, relative, resolve, sep } from "node:path";
 import { inTurns, type Work } from "@purlin/base";
-import { parseGlob } from "../files/glob.ts";
+import { expandBraces, parseGlob } from "../files/glob.ts";
 import { readTextIfThere } from "../files/read-text.ts";
-import { UserError } from "../user-error.ts";
+import { isUserError, UserError } from "../user-error.ts";
 
 /** The file that lists what is not a manifest. */
 const ignoreFileName = ".purlinignore";
+
+/** Whether a name is that of an editor's lock file: Emacs keeps one, which links to nothing, for each file with unsaved changes. */
+export function isEditorLock(name: string): boolean {
+  return name.startsWith(".#");
+}
 
 /** Rules count for each file of the folder and of those below: more of them are a mistake. */
 const maxRules = 10_000;
 /** Longer than any path. */
 const maxRuleLength = 4096;
 const maxBytes = 1024 * 1024;
+/** What braces stand for, in all patterns of a file. */
+const maxExpanded = 1024 * 1024;
 
 /** The rules of a folder for itself and what is below it. */
 export interface IgnoreFile {
@@ -66,6 +73,7 @@ export function* isIgnored(nearest: IgnoreFile | undefined, path: string, isFold
 function* rulesOf(text: string, file: string): Work<IgnoreRule[]> {
   const rules: IgnoreRule[] = [];
   let number = 0;
+  let expanded = 0;
   for (const line of text.split("\n")) {
     number++;
     const written = line.trim();
@@ -76,16 +84,37 @@ function* rulesOf(text: string, file: string): Work<IgnoreRule[]> {
     if (rules.length === maxRules) {
       throw new UserError(`${file}:${number}: more than ${maxRules} patterns: use * or name folders instead of files`);
     }
-    rules.push(ruleOf(written));
+    const { rule, size } = inLine(`${file}:${number}`, () => ({ rule: ruleOf(written), size: expandedSize(written) }));
+    expanded += size;
+    if (expanded > maxExpanded) {
+      throw new UserError(`${file}:${number}: braces stand for more than ${maxExpanded} characters: use * instead`);
+    }
+    rules.push(rule);
     yield;
   }
   return rules;
 }
 
+/** An error in a pattern says where it is. */
+function inLine<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!isUserError(error)) throw error;
+    throw new UserError(`${place}: ${error.message}`, { cause: error });
+  }
+}
+
+function expandedSize(pattern: string): number {
+  return pattern.includes("{") ? expandBraces(pattern).reduce((sum, { length }) => sum + length, 0) : 0;
+}
+
 /** As in a .gitignore: a pattern with a slash is seen from its folder, one without matches at any depth. */
 function ruleOf(line: string): IgnoreRule {
+  // Shells read this as everything else, and a .gitignore as what is kept.
+  if (line.startsWith("!(")) parseGlob(line);
   const isNegated = line.startsWith("!");
-  const written = isNegated ? line.slice(1) : line;
+  const written = (isNegated ? line.slice(1) : line).replaceAll(/\/{2,}/g, "/");
   const foldersOnly = written.endsWith("/");
   const pattern = foldersOnly ? written.slice(0, -1) : written;
   const glob = pattern.includes("/") ? pattern.replace(/^\//, "") : `**/${pattern}`;

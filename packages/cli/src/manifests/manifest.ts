@@ -15,7 +15,7 @@ import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import { projectFileName } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
-import { type IgnoreFile, ignoreFilesAbove, isIgnored, readIgnoreFile } from "./ignore-file.ts";
+import { type IgnoreFile, ignoreFilesAbove, isEditorLock, isIgnored, readIgnoreFile } from "./ignore-file.ts";
 
 /** An object from a file, ready to be applied. */
 export interface Manifest {
@@ -114,8 +114,8 @@ interface FindOptions {
 
 /**
  * The manifests that paths stand for, as the user would write them: a file is itself, a folder all YAML files in it and in
- * the folders below, by name. Hidden folders, node_modules, purlin.yaml, tests with their golden files and what a .purlinignore lists are
- * left out. A folder without any is a mistake.
+ * the folders below, by name. Hidden folders, node_modules, lock files of editors, purlin.yaml, tests with their golden files and what a
+ * .purlinignore lists are left out. A folder without any is a mistake.
  */
 export async function findManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<string[]> {
   const files: string[] = [];
@@ -160,6 +160,7 @@ function* findBelow(folder: string, search: Search, above: IgnoreFile | undefine
   const hasTests = options.tests !== true && entries.some(({ name }) => isTestFile(name));
   for (const entry of yield* sorting(entries, byName)) {
     const path = join(folder, entry.name);
+    if (isEditorLock(entry.name)) continue;
     if (yield* isIgnored(ignored, resolve(io.cwd, path), entry.isDirectory())) continue;
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;

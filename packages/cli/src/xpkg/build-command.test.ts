@@ -73,6 +73,13 @@ test("the same bytes come from any current folder, and examples are those of the
   assert.ok(here.equals(await built(join(project.path, "src"), "-f", "../package", "--function", "function.ts")));
 });
 
+test("a folder called package.json is not a project", async () => {
+  using project = functionPackage({ "package/package.json/readme": "", "package/input.yaml": crd });
+  const { exitCode, stdout, stderr } = await xpkg(project, "build");
+  assert.deepEqual([exitCode, stderr], [0, ""]);
+  assert.match(stdout, /runs +src\/function\.ts, bundled/);
+});
+
 test("a configuration is made of the whole folder, without hidden folders, links to folders and what is ignored", async () => {
   using folder = tempFolder({
     "crossplane.yaml": `# what it is\n${packageMeta("platform", "Configuration")}`,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import {
@@ -171,7 +171,7 @@ export async function findProgram(
   for (const folder of folders) {
     const project = resolve(io.cwd, folder);
     const manifest = join(project, "package.json");
-    if (!existsSync(manifest)) continue;
+    if (!existsSync(manifest) || statSync(manifest).isDirectory()) continue;
     const shown = relative(io.cwd, manifest);
     const named = entryOf(parseManifest(await readText(shown, io, { what: "package manifest" }), shown));
     const file = resolve(project, named ?? usualFiles[kind]);

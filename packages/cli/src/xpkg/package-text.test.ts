@@ -55,6 +55,29 @@ test("a link is followed within the folder, and refused where it leads out of it
   );
 });
 
+test("lock files of editors, which link to nothing, are left out, and other broken links are named", async () => {
+  using folder = tempFolder({ "package/a.yaml": "a: 1\n", "package/deep/b.yaml": "b: 1\n" });
+  const io = new TestIo({ cwd: folder.path });
+  for (const name of [".#a.yaml", "deep/.#b.yaml"]) symlinkSync("user@host.4711", join(folder.path, "package", name));
+  const names = (await readYamlFolder("package", io)).map(({ name }) => name);
+  assert.deepEqual(names, ["package/a.yaml", "package/deep/b.yaml"]);
+  symlinkSync("gone.yaml", join(folder.path, "package/link.yaml"));
+  await assert.rejects(readYamlFolder("package", io), { message: /package\/link\.yaml: no such file/ });
+});
+
+test("what is ignored may be listed in braces, and a pattern that is not supported is an error of the option", async () => {
+  using folder = tempFolder({ "package/a.yaml": "a: 1\n", "package/b.yml": "b: 1\n", "package/test/c.yaml": "c: 1\n" });
+  const io = new TestIo({ cwd: folder.path });
+  const names = async (...ignore: string[]): Promise<string[]> =>
+    (await readYamlFolder("package", io, { ignore })).map(({ name }) => name);
+  assert.deepEqual(await names("*.{yaml,yml}"), ["package/test/c.yaml"]);
+  assert.deepEqual(await names("{examples,test}/**", "b*"), ["package/a.yaml"]);
+  await assert.rejects(names("+(a|b).yaml"), {
+    exitCode: 2,
+    message: '--ignore "+(a|b).yaml": +(…) is not supported: write {a,b}, or \\( for a parenthesis',
+  });
+});
+
 test("a folder that is a file, or is missing, is an error with its name", async () => {
   using folder = tempFolder({ "a.yaml": "" });
   const io = new TestIo({ cwd: folder.path });

@@ -11,7 +11,8 @@ import { isPackageError, type PackageContents, parsePackage, type StreamPlace } 
 import { parseGlob } from "../files/glob.ts";
 import { explain, readText, requireInside } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { isEditorLock } from "../manifests/ignore-file.ts";
+import { isUserError, textOf, UserError } from "../user-error.ts";
 import type { BundledProvider } from "./package-runtime.ts";
 
 /** A YAML file, under the name the user would write. */
@@ -32,13 +33,13 @@ const endings = [".yaml", ".yml"];
 
 /**
  * The YAML files in a folder and the folders below that are not empty, in an order that is the same everywhere. Links to files are followed
- * within the folder; what is outside is not the author's. Hidden folders and node_modules are left out. Throws a UserError for a YAML
- * file that is not a regular file.
+ * within the folder; what is outside is not the author's. Hidden folders, node_modules and lock files of editors are left out. Throws a
+ * UserError for a YAML file that is not a regular file.
  */
 export async function readYamlFolder(folder: string, io: Io, options: YamlFolderOptions = {}): Promise<YamlFile[]> {
   try {
     if (!(await stat(resolve(io.cwd, folder))).isDirectory()) throw new UserError(`${folder}: expected a folder`);
-    const globs = (options.ignore ?? []).map(parseGlob);
+    const globs = (options.ignore ?? []).map(ignoredBy);
     const isLeftOut = (name: string): boolean =>
       globs.some((matches) => matches(name)) || options.except?.has(resolve(io.cwd, folder, name)) === true;
     const entries = await yamlBelow(resolve(io.cwd, folder), "", isLeftOut);
@@ -64,6 +65,15 @@ export async function readYamlFolder(folder: string, io: Io, options: YamlFolder
   }
 }
 
+function ignoredBy(glob: string): (name: string) => boolean {
+  try {
+    return parseGlob(glob);
+  } catch (error) {
+    if (!isUserError(error)) throw error;
+    throw new UserError(`--ignore ${JSON.stringify(glob)}: ${error.message}`, { cause: error, exitCode: 2 });
+  }
+}
+
 /** Something that is called as a YAML file is, seen from the folder. */
 interface YamlEntry {
   readonly name: string;
@@ -75,7 +85,7 @@ async function yamlBelow(root: string, prefix: string, isLeftOut: (name: string)
   const found: YamlEntry[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const name = `${prefix}${entry.name}`;
-    if (isLeftOut(name)) continue;
+    if (isEditorLock(entry.name) || isLeftOut(name)) continue;
     if (entry.isDirectory()) {
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       for (const one of await yamlBelow(root, `${name}/`, isLeftOut)) found.push(one);

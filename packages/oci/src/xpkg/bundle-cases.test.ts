@@ -2,7 +2,7 @@
 // What a bundle does when it is started without anything but Node.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -102,6 +102,16 @@ test("without the SDK the error says how to install it", async () => {
     bundleFunction(join(folder.path, "fn.ts")),
     /: run npm install; a project of purlin function init has the SDK in its folder vendor\/$/,
   );
+});
+
+test("folders called as the settings of a project are passed over, also where the nearest project is looked for", async () => {
+  using project = functionProject({
+    "src/function.ts": `${sdk}import { fail } from "../lib/fail.ts";\n\nfail();\nexport default ${handler};\n`,
+    "lib/fail.ts": "export function fail(): void {\n  throw new Error('boom');\n}\n",
+  });
+  for (const name of ["package.json", "tsconfig.json", "jsconfig.json"]) mkdirSync(join(project.path, "src", name));
+  const { output } = await start((await bundleFunction(join(project.path, "src/function.ts"))).code);
+  assert.match(output, /Error: boom\n {4}at fail\d? \(.*\/lib\/fail\.ts:2:9\)/);
 });
 
 describe("files that are not regular", () => {

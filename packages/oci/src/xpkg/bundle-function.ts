@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isUnreadableFile, requireRegularFile } from "@purlin/kube-objects/files";
 import type { Plugin } from "esbuild";
@@ -166,10 +166,15 @@ function settingsAbove(file: string): string[] {
   const found: string[] = [];
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     for (const name of ["package.json", "tsconfig.json", "jsconfig.json"]) {
-      if (existsSync(join(folder, name))) found.push(join(folder, name));
+      if (isSettings(join(folder, name))) found.push(join(folder, name));
     }
     if (folder === dirname(folder)) return found;
   }
+}
+
+/** A folder of such a name is passed over, as the bundler does it. */
+function isSettings(path: string): boolean {
+  return existsSync(path) && !statSync(path).isDirectory();
 }
 
 /** Throws a PackageError for what cannot be read as a source file. */
@@ -250,7 +255,7 @@ function isInProject(path: string, project: string): boolean {
 /** The nearest folder with a package.json, from a folder upwards; the folder itself without one. */
 function projectOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, "package.json"))) return at;
+    if (isSettings(join(at, "package.json"))) return at;
     if (at === dirname(at)) return folder;
   }
 }
