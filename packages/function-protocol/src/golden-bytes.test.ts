@@ -18,7 +18,7 @@ import {
   State,
 } from "./gen/run-function.ts";
 import { decode, defaultDecodeLimits, entryLimits } from "./message-decode.ts";
-import { encode } from "./message-encode.ts";
+import { encode, encodeCanonical } from "./message-encode.ts";
 import { Struct } from "./struct.ts";
 
 interface Golden {
@@ -205,6 +205,9 @@ test("unknown fields before, between and after known ones are kept in their orde
     ["980601980602", "980603", "980604"],
   );
   assert.equal(encode(RunFunctionResponse, response).toString("hex"), "0a001a00" + "980601980602980603980604");
+  for (const write of [encode, encodeCanonical]) {
+    assert.equal(write(RunFunctionResponse, response, { knownOnly: true }).toString("hex"), "0a001a00");
+  }
 });
 
 // Two bytes of a peer become an object of a hundred: as many as fit into a message would take all memory there is.

@@ -24,29 +24,43 @@ const keyField = { number: 1, value: { kind: "scalar", scalar: "string" } } as c
 
 type Fields = Record<string, unknown>;
 
+/** What is encoded of a message. */
+export interface EncodeOptions {
+  /** Leaves out fields that this version of the protocol does not know. Default: false. */
+  readonly knownOnly?: boolean;
+}
+
 /** The bytes of a message, in the order in which its maps and objects were filled. */
-export function encode<T extends Message>(type: MessageType<T>, message: T): Buffer {
-  return withBuffer((buffer, end) => new MessageWriter(buffer, false).message(type, message, end));
+export function encode<T extends Message>(type: MessageType<T>, message: T, options?: EncodeOptions): Buffer {
+  return withBuffer((buffer, end) =>
+    new MessageWriter(buffer, { ...options, sorted: false }).message(type, message, end),
+  );
 }
 
 /** The bytes of a message with every map and object sorted: the same for equal messages. */
-export function encodeCanonical<T extends Message>(type: MessageType<T>, message: T): Buffer {
-  return withBuffer((buffer, end) => new MessageWriter(buffer, true).message(type, message, end));
+export function encodeCanonical<T extends Message>(type: MessageType<T>, message: T, options?: EncodeOptions): Buffer {
+  return withBuffer((buffer, end) =>
+    new MessageWriter(buffer, { ...options, sorted: true }).message(type, message, end),
+  );
 }
 
 class MessageWriter {
   readonly #bytes: Buffer;
   readonly #sorted: boolean;
+  readonly #knownOnly: boolean;
 
-  constructor(buffer: WriteBuffer, sorted: boolean) {
+  constructor(buffer: WriteBuffer, { sorted, knownOnly = false }: EncodeOptions & { readonly sorted: boolean }) {
     this.#bytes = buffer.bytes;
     this.#sorted = sorted;
+    this.#knownOnly = knownOnly;
   }
 
   /** Writes fields from the highest number down, because the buffer is filled from its end. */
   message<T extends Message>(type: MessageType<T>, message: T, end: number): number {
     let position = end;
-    for (const field of message.$unknown?.toReversed() ?? []) position = this.#raw(field, position);
+    if (message.$unknown !== undefined && !this.#knownOnly) {
+      for (const field of message.$unknown.toReversed()) position = this.#raw(field, position);
+    }
     for (let i = type.fields.length - 1; i >= 0; i--) {
       const field = type.fields[i] as Field;
       try {

@@ -10,7 +10,7 @@ import { setImmediate } from "node:timers/promises";
 import { http1Exchange, http2Exchange } from "./exchange.ts";
 import { largeBytes, writeBody } from "./write-body.ts";
 
-/** A connection that takes what was written when it is told to. */
+/** A connection that takes what was written when `take` is called. */
 function connection() {
   const waiting: (() => void)[] = [];
   const taken: number[] = [];

@@ -22,6 +22,8 @@ const refDigits = 32;
 const refMember = "\u0000ref";
 /** Smaller objects stay in their message: to hash, look up and store one apart costs more than it saves. */
 const leastPartBytes = 256;
+/** Fields of a newer protocol are not recorded: their secrets cannot be found. */
+const knownFields = { knownOnly: true } as const;
 
 /** Objects with more bytes are a part of the work of their own. */
 const largeBytes = 4096;
@@ -85,10 +87,10 @@ export class RunCutter {
 
   /** The order of the members of maps is kept, and does not count in the digest of a run that may have been there before. */
   *#encode<T extends Message>(type: MessageType<T>, message: T): Work<string> {
-    const bytes = encode(type, message);
+    const bytes = encode(type, message, knownFields);
     this.#messagesBytes += bytes.length;
     if (bytes.length > largeBytes) yield;
-    const canonical = this.#isUnique ? bytes : encodeCanonical(type, message);
+    const canonical = this.#isUnique ? bytes : encodeCanonical(type, message, knownFields);
     if (bytes.length > largeBytes) yield;
     this.#digest.update(canonical);
     return bytes.toString("base64");
