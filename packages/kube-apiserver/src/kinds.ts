@@ -35,6 +35,7 @@ export { inMetaOrder, metaOf, textFields, withMeta } from "./objects/object-memb
 export { withNodeTopology } from "./pods/pod-resources.ts";
 export type { ResourceType } from "./registry/registry.ts";
 export { StoreFollower } from "./server/controller-kit.ts";
+export { collecting } from "./store/collecting.ts";
 export type { Entry, Store, Watch } from "./store/store.ts";
 export type { VersionConversions } from "./strategy/apply-versions.ts";
 export {

@@ -48,11 +48,26 @@ const first = plugin("LimitRanger", {
   admit: ({ object }) => withMeta(object, { annotations: { first: String(metaOf(object).labels?.["admitted"]) } }),
 });
 
+/** Does everything in parts. */
+const patient: AdmissionPlugin = {
+  name: "PodSecurity",
+  handles: ({ type }) => type.resource === "secrets",
+  *admitting({ object }) {
+    seen.push("admitting");
+    yield;
+    return withMeta(object, { labels: { admitted: "in-parts" } });
+  },
+  *validating() {
+    yield;
+    seen.push("validating");
+  },
+};
+
 before(async () => {
   server = await startTestServer({
     kinds: (deps) =>
       builtinKinds(deps).map((kind) =>
-        kind.type.resource === "configmaps" ? { ...kind, admission: [recorder, first] } : kind,
+        kind.type.resource === "configmaps" ? { ...kind, admission: [recorder, first, patient] } : kind,
       ),
   });
 });
@@ -77,6 +92,16 @@ test("a create is admitted, validated and committed, by plugins in the order of 
   assert.equal(metaOf(admitted?.object ?? {}).uid, undefined, "the server sets the uid after mutating admission");
   assert.equal(metaOf(validated?.object ?? {}).uid, metaOf(made).uid);
   assert.equal(metaOf(made).managedFields, undefined, "what admission adds has no owner");
+});
+
+test("a plugin admits and validates in parts", async () => {
+  const secrets = "/api/v1/namespaces/default/secrets";
+  const made = await server.post(secrets, { metadata: { name: "s" } });
+  assert.deepEqual(metaOf(made).labels, { admitted: "in-parts" });
+  assert.deepEqual(seen, ["admitting", "validating"]);
+  seen = [];
+  await server.patch(`${secrets}/s`, { data: { a: "YQ==" } });
+  assert.deepEqual(seen, ["admitting", "validating"]);
 });
 
 test("a generated name is there when the object is validated", async () => {

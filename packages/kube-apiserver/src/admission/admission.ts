@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: what may change or refuse a write between its authorization and the store.
-import type { AwaitingWork, Work } from "@purlin/base";
+import { type AwaitingWork, finish, type Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
 import type { AdmissionMetrics, ObserveStep } from "../metrics/admission-metrics.ts";
@@ -52,10 +52,14 @@ export interface AdmissionPlugin {
   handles(write: AdmissionWrite): boolean;
   /** Changes the object before it is validated. Returns the same object when there is nothing to change. */
   admit?(attributes: AdmissionAttributes & { readonly object: JsonObject }): JsonObject;
+  /** The same in parts, in place of `admit`. What a policy or webhook has changed is admitted again at once: remember what takes long. */
+  admitting?(attributes: AdmissionAttributes & { readonly object: JsonObject }): Work<JsonObject>;
   /** Checks the object after it was validated. */
   validate?(attributes: AdmissionAttributes): void;
   /** The same in parts, in place of `validate`. */
   validating?(attributes: AdmissionAttributes): Work<void>;
+  /** Whether an update is made in parts however small it is, because `validating` looks at many other objects. */
+  isLong?(write: AdmissionWrite): boolean;
   /**
    * Checks the write in the transaction that makes it, after everything else, where no other write can come between the check and the
    * write. Not called for a dry run. For limits that a burst of writes must not exceed.
@@ -65,7 +69,7 @@ export interface AdmissionPlugin {
 
 /** Everything that admits one class of writes. */
 export interface WriteAdmission {
-  /** Whether it may wait for something, such as the response of a webhook. */
+  /** Whether it may wait for something, such as the response of a webhook, or takes long. */
   readonly waits: boolean;
   /** The object after all mutating steps. Not for DELETE. */
   mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject>;
@@ -175,7 +179,8 @@ export class PluginChain implements AdmissionChain {
     const plugins = this.#plugins.filter((plugin) => plugin.handles(write));
     const configured = this.#configured.find(write);
     if (plugins.length === 0 && configured === undefined) return undefined;
-    return new ChainOfWrite(plugins, configured, observersOf(this.#metrics, write.operation));
+    const isLong = plugins.some((plugin) => plugin.isLong?.(write));
+    return new ChainOfWrite(plugins, { configured, isLong }, observersOf(this.#metrics, write.operation));
   }
 }
 
@@ -200,6 +205,14 @@ interface ObservedPlugin {
   readonly admit: ObserveStep;
   readonly validate: ObserveStep;
 }
+
+/** What a class of writes passes beside the plugins, and whether one of these takes long. */
+interface ChainOptions {
+  readonly configured: ConfiguredSteps | undefined;
+  readonly isLong: boolean;
+}
+
+const notObserved: ObserveStep = () => {};
 
 function observed<T>(observe: ObserveStep, work: () => T): T {
   const start = performance.now();
@@ -231,7 +244,7 @@ class ChainOfWrite implements WriteAdmission {
   readonly #configured: ConfiguredSteps | undefined;
   readonly #observers: Observers;
 
-  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredSteps | undefined, observers: Observers) {
+  constructor(plugins: readonly AdmissionPlugin[], { configured, isLong }: ChainOptions, observers: Observers) {
     this.#plugins = plugins.map((plugin) => ({
       plugin,
       admit: observers.plugin(plugin.name, "admit"),
@@ -239,7 +252,7 @@ class ChainOfWrite implements WriteAdmission {
     }));
     this.#configured = configured;
     this.#observers = observers;
-    this.waits = configured !== undefined;
+    this.waits = isLong || configured !== undefined;
   }
 
   mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
@@ -247,9 +260,11 @@ class ChainOfWrite implements WriteAdmission {
   }
 
   *#mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
-    const object = this.#admit(attributes, attributes.object);
+    const object = yield* this.#admitting(attributes, attributes.object);
     if (this.#configured === undefined) return object;
-    return yield* this.#configured.mutating({ ...attributes, object }, (changed) => this.#admit(attributes, changed));
+    return yield* this.#configured.mutating({ ...attributes, object }, (changed) =>
+      finish(this.#admitting(attributes, changed)),
+    );
   }
 
   validating(attributes: AdmissionAttributes): AwaitingWork<void> {
@@ -258,11 +273,10 @@ class ChainOfWrite implements WriteAdmission {
 
   *#validating(attributes: AdmissionAttributes): AwaitingWork<void> {
     for (const { plugin, validate } of this.#plugins) {
-      if (plugin.validating !== undefined) yield* observedWork(validate, plugin.validating(attributes));
-      if (plugin.validate === undefined) continue;
       // What is checked in the transaction is observed there.
-      if (plugin.commit !== undefined && !attributes.dryRun) plugin.validate(attributes);
-      else observed(validate, () => plugin.validate?.(attributes));
+      const observe = plugin.commit === undefined || attributes.dryRun ? validate : notObserved;
+      if (plugin.validating !== undefined) yield* observedWork(observe, plugin.validating(attributes));
+      if (plugin.validate !== undefined) observed(observe, () => plugin.validate?.(attributes));
     }
     if (this.#configured !== undefined) yield* this.#configured.validating(attributes);
   }
@@ -280,10 +294,13 @@ class ChainOfWrite implements WriteAdmission {
     }
   }
 
-  #admit(attributes: AdmissionAttributes, object: JsonObject): JsonObject {
-    return this.#plugins.reduce((current, { plugin, admit }) => {
-      if (plugin.admit === undefined) return current;
-      return observed(admit, () => plugin.admit?.({ ...attributes, object: current }) ?? current);
-    }, object);
+  *#admitting(attributes: AdmissionAttributes, object: JsonObject): AwaitingWork<JsonObject> {
+    let current = object;
+    for (const { plugin, admit } of this.#plugins) {
+      const given = { ...attributes, object: current };
+      if (plugin.admitting !== undefined) current = yield* observedWork(admit, plugin.admitting(given));
+      if (plugin.admit !== undefined) current = observed(admit, () => plugin.admit?.(given) ?? given.object);
+    }
+    return current;
   }
 }

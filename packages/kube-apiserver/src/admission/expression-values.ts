@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { AwaitingWork } from "@purlin/base";
+import type { AwaitingWork, Work } from "@purlin/base";
 import {
   type AccessCheck,
   authorizerValue,
@@ -16,6 +16,7 @@ import type { Authorizer } from "../auth/authorizer.ts";
 import { serviceAccountUser, type User } from "../auth/user.ts";
 import { metaOf } from "../objects/object-members.ts";
 import { type Catalog, keyPrefix, objectKey, type ResourceType } from "../registry/registry.ts";
+import { collecting } from "../store/collecting.ts";
 import type { Store } from "../store/store.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import { type ReviewedWrite, reviewRequest } from "./admission-review.ts";
@@ -109,7 +110,7 @@ export function* paramsOf(
 ): AwaitingWork<readonly (JsonObject | undefined)[]> {
   if (type === undefined || paramRef === undefined) return [undefined];
   const namespace = paramNamespace(paramRef, type, attributes);
-  const found = yield* deps.served(selected(paramRef, { type, namespace }, deps.store), type);
+  const found = yield* deps.served(yield* selecting(paramRef, { type, namespace }, deps.store), type);
   if (found.length > 0) return found;
   if (stringAt(paramRef, ["parameterNotFoundAction"]) === "Allow") return [];
   throw new ParamError("no params found for policy binding with `Deny` parameterNotFoundAction", { ofPolicy: false });
@@ -134,7 +135,11 @@ interface ParamPlace {
   readonly namespace: string;
 }
 
-function selected(paramRef: JsonObject, { type, namespace }: ParamPlace, store: Store<JsonObject>): JsonObject[] {
+function* selecting(
+  paramRef: JsonObject,
+  { type, namespace }: ParamPlace,
+  store: Store<JsonObject>,
+): Work<JsonObject[]> {
   const name = stringAt(paramRef, ["name"]);
   if (name !== "") {
     const found = store.get(objectKey(type, namespace, name))?.value;
@@ -143,7 +148,6 @@ function selected(paramRef: JsonObject, { type, namespace }: ParamPlace, store: 
   const selector = memberAt(paramRef, ["selector"]);
   if (!isJsonObject(selector)) return [];
   const wanted = labelSelectorOf(selector as LabelSelectorObject);
-  return store
-    .list({ prefix: keyPrefix(type, namespace), filter: ({ value }) => matchesLabels(wanted, metaOf(value).labels) })
-    .entries.map(({ value }) => value);
+  const { entries } = store.list({ prefix: keyPrefix(type, namespace) });
+  return yield* collecting(entries, ({ value }) => (matchesLabels(wanted, metaOf(value).labels) ? value : undefined));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
+import { inTurns, type Work } from "@purlin/base";
 import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
@@ -181,10 +182,10 @@ export async function checkAvailability(
     signal,
   }: { readonly store: Store<JsonObject>; readonly backends: Backends; readonly signal: AbortSignal },
 ): Promise<Availability | undefined> {
-  return serviceProblem(remote, store) ?? (await discoveryProblem(remote, backends, signal));
+  return (await inTurns(findingServiceProblem(remote, store))) ?? (await discoveryProblem(remote, backends, signal));
 }
 
-function serviceProblem({ service }: RemoteApi, store: Store<JsonObject>): Availability | undefined {
+function* findingServiceProblem({ service }: RemoteApi, store: Store<JsonObject>): Work<Availability | undefined> {
   const { namespace, name, port } = service;
   const what = `service/${name} in ${goQuote(namespace)}`;
   const found = store.get(`//services/${namespace}/${name}`)?.value;
@@ -193,12 +194,14 @@ function serviceProblem({ service }: RemoteApi, store: Store<JsonObject>): Avail
   const servicePort = objectsAt(found, ["spec", "ports"]).find((one) => numberAt(one, ["port"]) === port);
   if (servicePort === undefined) return failed("ServicePortError", `${what} is not listening on port ${port}`);
   const portName = stringAt(servicePort, ["name"]);
-  const slices = store
-    .list({ prefix: `/discovery.k8s.io/endpointslices/${namespace}/` })
-    .entries.map(({ value }) => value)
-    .filter((slice) => metaOf(slice).labels?.["kubernetes.io/service-name"] === name);
-  if (slices.length === 0) return failed("EndpointsNotFound", `cannot find endpointslices for ${what}`);
-  if (slices.some((slice) => hasAddress(slice, portName))) return undefined;
+  let hasSlice = false;
+  for (const { value } of store.list({ prefix: `/discovery.k8s.io/endpointslices/${namespace}/` }).entries) {
+    const isOfService = metaOf(value).labels?.["kubernetes.io/service-name"] === name;
+    if (isOfService && hasAddress(value, portName)) return undefined;
+    hasSlice ||= isOfService;
+    yield;
+  }
+  if (!hasSlice) return failed("EndpointsNotFound", `cannot find endpointslices for ${what}`);
   const message = `endpointslices for ${what} have no addresses with port name ${goQuote(portName)}`;
   return failed("MissingEndpoints", message);
 }
@@ -221,7 +224,7 @@ async function discoveryProblem(
   const limit = AbortSignal.timeout(checkMs);
   let url = "";
   try {
-    url = `https://${hostOf(backends.address(remote))}${path}`;
+    url = `https://${hostOf(await backends.address(remote))}${path}`;
     const response = await backends.send(remote, {
       method: "GET",
       path,

@@ -67,9 +67,9 @@ export class Backends {
     this.#certificate = certificate;
   }
 
-  /** The address of the backend. Throws an Error with the text of the reference when there is none. */
-  address(remote: RemoteApi): ServiceAddress {
-    return this.#resolve(remote.service);
+  /** The address of the backend. Fails with an Error with the text of the reference when there is none. */
+  async address(remote: RemoteApi): Promise<ServiceAddress> {
+    return await this.#resolve(remote.service);
   }
 
   /** Throws a {@link TransportError} when the certificates of the APIService cannot be read. */
@@ -81,11 +81,11 @@ export class Backends {
   async send(remote: RemoteApi, request: BackendRequest): Promise<IncomingMessage> {
     const isRead = request.method === "GET" || request.method === "HEAD";
     try {
-      return await exchange(this.#options(remote, request, isRead ? this.#kept : this.#single), request.body);
+      return await exchange(await this.#options(remote, request, isRead ? this.#kept : this.#single), request.body);
     } catch (error) {
       // A kept connection may have been closed by the backend in the meantime.
       if (!isRead || !(error instanceof ReusedConnectionError)) throw causeOf(error);
-      return exchange(this.#options(remote, request, this.#single), request.body).catch((again: unknown) => {
+      return exchange(await this.#options(remote, request, this.#single), request.body).catch((again: unknown) => {
         throw causeOf(again);
       });
     }
@@ -110,7 +110,7 @@ export class Backends {
 
   /** Asks a backend to switch protocols, on a connection of its own. */
   async upgrade(remote: RemoteApi, request: BackendRequest): Promise<UpgradeAnswer> {
-    const answer = await switchProtocols(this.#options(remote, request, this.#single), request.body);
+    const answer = await switchProtocols(await this.#options(remote, request, this.#single), request.body);
     const { connection } = answer;
     if (connection !== undefined) {
       this.#switched.add(connection);
@@ -125,8 +125,8 @@ export class Backends {
     for (const connection of this.#switched) connection.destroy();
   }
 
-  #options(remote: RemoteApi, request: BackendRequest, agent: Agent): VerifiedRequestOptions {
-    const { host, port } = this.address(remote);
+  async #options(remote: RemoteApi, request: BackendRequest, agent: Agent): Promise<VerifiedRequestOptions> {
+    const { host, port } = await this.address(remote);
     const { certPem, keyPem } = this.#certificate();
     const { namespace, name } = remote.service;
     return {

@@ -47,7 +47,7 @@ export async function forward(
   const isUpgrade = asksForUpgrade(request);
   try {
     backends.checkTransport(remote);
-    backends.address(remote);
+    await backends.address(remote);
   } catch (error) {
     return error instanceof TransportError ? refusal(500, error.message) : unavailable();
   }
@@ -65,7 +65,7 @@ export async function forward(
     );
   }
   try {
-    const headers = headersFor(request, hostOf(backends.address(remote)), body);
+    const headers = headersFor(request, hostOf(await backends.address(remote)), body);
     const response = await backends.send(remote, { method: request.method, path, headers, body, signal });
     return await answered(request, response, isWatch);
   } catch (error) {

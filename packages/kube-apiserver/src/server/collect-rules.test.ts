@@ -26,6 +26,8 @@ const whole = (
   aggregationRule: { clusterRoleSelectors: from.map((label) => ({ matchLabels: { [label]: "true" } })) },
 });
 
+const stored = (roles: readonly JsonObject[]): { readonly value: JsonObject }[] => roles.map((value) => ({ value }));
+
 const cases: Record<string, { reason: string; roles: JsonObject[]; want: Record<string, readonly string[]> }> = {
   NobodyIsMadeOfOthers: {
     reason: "roles without selectors keep their rules",
@@ -90,7 +92,7 @@ for (const [name, { reason, roles, want }] of Object.entries(cases)) {
   test(`the rules of roles made of others: ${name}`, () => {
     const verbsOf = ({ rules }: CollectedRules): unknown[] => rules.map((rule) => (rule["verbs"] as string[])[0]);
     assert.deepEqual(
-      Object.fromEntries(finish(collectingRules(roles)).map((one) => [one.name, verbsOf(one)])),
+      Object.fromEntries(finish(collectingRules(stored(roles))).map((one) => [one.name, verbsOf(one)])),
       want,
       reason,
     );
@@ -99,7 +101,7 @@ for (const [name, { reason, roles, want }] of Object.entries(cases)) {
 
 test("roles that take each other's rules away in a circle end after as many looks as there are roles", () => {
   const roles = [0, 1, 2].map((at) => whole(`r${at}`, [`l${at}`], { label: `l${(at + 1) % 3}`, has: [`v${at}`] }));
-  assert.ok(finish(collectingRules(roles)).length <= 3);
+  assert.ok(finish(collectingRules(stored(roles))).length <= 3);
 });
 
 test("very many selectors and rules are read in parts", () => {
@@ -110,7 +112,7 @@ test("very many selectors and rules are read in parts", () => {
     { metadata: { name: "large", ...labelled("l7") }, rules: many },
     ...Array.from({ length: 20 }, (_, index) => part(`p${index}`, ["get"])),
   ];
-  const work = collectingRules(roles);
+  const work = collectingRules(stored(roles));
   let parts = 0;
   let step = work.next();
   for (; !step.done; step = work.next()) parts++;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inTurns, isPartDone, memoize, sorting, type Work } from "@purlin/base";
+import { inTurns, isPartDone, memoize, type Work } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { memberAt, type OwnerReference, parseApiVersion } from "@purlin/kube-objects/object";
-import { type LabelSelectorObject, matchesLabels, readingLabelSelector } from "@purlin/kube-objects/selector";
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  matchesLabels,
+  readingLabelSelector,
+} from "@purlin/kube-objects/selector";
 import { type OwnedObject, ownedObject } from "../gc/decide.ts";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
 import { metaOf } from "../objects/object-members.ts";
 import { type ApiGroup, type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
+import { collecting } from "../store/collecting.ts";
 import type { Store } from "../store/store.ts";
 import { type InternalClient, resourcePath, StoreFollower } from "./controller-kit.ts";
 import { NamespaceController } from "./namespace-controller.ts";
@@ -20,74 +26,108 @@ export interface CollectedRules {
   readonly rules: readonly JsonObject[];
 }
 
+/** A ClusterRole that is made of others. */
+interface MadeRole {
+  readonly name: string;
+  readonly selectors: readonly LabelSelector[];
+  /** The rules that it has. */
+  readonly rules: readonly JsonObject[];
+  /** What it is made of: the names of other roles, each with its place among the selectors. */
+  readonly parts: { readonly name: string; readonly selector: number }[];
+}
+
+/** ClusterRoles as they are stored: each is decoded when its value is asked for. */
+type StoredRoles = readonly { readonly value: JsonObject }[];
+
 /**
  * The ClusterRoles that are made of others and do not have the rules of those: of all that match one of their selectors, by name, each rule
  * once. A role may be made of one that is itself made of others; all of them are settled at once. Selectors and rules may be very many, so
- * they are read in parts.
+ * they are read in parts, and only what counts is kept of a role: all together may be larger than the memory.
  */
-export function* collectingRules(roles: readonly JsonObject[]): Work<CollectedRules[]> {
-  const byName = yield* sorting(roles, (a, b) => compareUtf8(metaOf(a).name ?? "", metaOf(b).name ?? ""));
-  const made: { readonly role: JsonObject; readonly parts: readonly JsonObject[] }[] = [];
-  for (const role of roles) {
-    if (selectorsOf(role).length > 0) made.push({ role, parts: yield* findingParts(role, byName) });
-  }
-  const rules = new Map(roles.map((role) => [role, rulesOf(role)]));
+export function* collectingRules(stored: StoredRoles): Work<CollectedRules[]> {
+  const made = yield* findingMade(stored);
+  const rules = yield* findingParts(made, stored);
   const textOf = memoize((rule: JsonObject) => printJson(rule));
   // What a role is made of may run in a circle, and then need never come to rest.
   for (let pass = 0; pass <= made.length; pass += 1) {
     let isSettled = true;
-    for (const { role, parts } of made) {
+    for (const { name, parts } of made) {
       const wanted = yield* uniting(parts, rules, textOf);
-      if (!jsonEqual(wanted, rules.get(role) ?? [])) {
-        rules.set(role, wanted);
+      if (!jsonEqual(wanted, rules.get(name) ?? [])) {
+        rules.set(name, wanted);
         isSettled = false;
       }
     }
     if (isSettled) break;
   }
-  return made
-    .map(({ role }) => ({ role, wanted: rules.get(role) ?? [] }))
-    .filter(({ role, wanted }) => !jsonEqual(wanted, rulesOf(role)))
-    .map(({ role, wanted }) => ({ name: metaOf(role).name ?? "", rules: wanted }));
+  return yield* collecting(made, ({ name, rules: before }) => {
+    const wanted = rules.get(name) ?? [];
+    return jsonEqual(wanted, before) ? undefined : { name, rules: wanted };
+  });
 }
 
-/** A selector with more requirements takes so long to match that each role is a part of its own. */
+function* findingMade(stored: StoredRoles): Work<MadeRole[]> {
+  const made: MadeRole[] = [];
+  for (const { value: role } of stored) {
+    const selectors: LabelSelector[] = [];
+    for (const object of selectorsOf(role)) selectors.push(yield* readingLabelSelector(object));
+    if (selectors.length > 0) made.push({ name: nameOf(role), selectors, rules: rulesOf(role), parts: [] });
+    yield;
+  }
+  return made;
+}
+
+/** Finds what the roles are made of. Returns the rules of all of these by name. */
+function* findingParts(made: readonly MadeRole[], stored: StoredRoles): Work<Map<string, readonly JsonObject[]>> {
+  const found = new Map(made.map(({ name, rules }) => [name, rules]));
+  for (const { value: role } of stored) {
+    const name = nameOf(role);
+    for (const { parts, selectors } of made.filter((one) => one.name !== name)) {
+      const selector = yield* findingMatch(selectors, role);
+      if (selector === undefined) continue;
+      parts.push({ name, selector });
+      found.set(name, rulesOf(role));
+    }
+    yield;
+  }
+  for (const { parts } of made) parts.sort((a, b) => a.selector - b.selector || compareUtf8(a.name, b.name));
+  return found;
+}
+
+/** A selector with more requirements takes so long to match that it is a part of its own. */
 const longSelector = 100;
 
-/** What a role is made of: selector by selector, by name. Each role once: its rules are the same wherever it stands again. */
-function* findingParts(role: JsonObject, byName: readonly JsonObject[]): Work<JsonObject[]> {
-  const parts: JsonObject[] = [];
-  let others = byName.filter((one) => one !== role);
-  for (const object of selectorsOf(role)) {
-    if (others.length === 0) break;
-    const selector = yield* readingLabelSelector(object);
-    const left: JsonObject[] = [];
-    for (const one of others) {
-      if (selector.length > longSelector || isPartDone()) yield;
-      (matchesLabels(selector, metaOf(one).labels) ? parts : left).push(one);
-    }
-    others = left;
+/** The first selector that matches a role, by its index. */
+function* findingMatch(selectors: readonly LabelSelector[], role: JsonObject): Work<number | undefined> {
+  const { labels } = metaOf(role);
+  for (const [index, selector] of selectors.entries()) {
+    if (selector.length > longSelector || isPartDone()) yield;
+    if (matchesLabels(selector, labels)) return index;
   }
-  return parts;
+  return undefined;
 }
-
-type RulesOf = ReadonlyMap<JsonObject, readonly JsonObject[]>;
 
 /** The rules of several roles, each rule once. */
 function* uniting(
-  parts: readonly JsonObject[],
-  rules: RulesOf,
+  parts: MadeRole["parts"],
+  rules: ReadonlyMap<string, readonly JsonObject[]>,
   textOf: (rule: JsonObject) => string,
 ): Work<JsonObject[]> {
   const known = new Map<string, JsonObject>();
-  for (const part of parts) {
-    for (const rule of rules.get(part) ?? []) {
+  for (const { name } of parts) {
+    // One rule may have as many names as a request.
+    yield;
+    for (const rule of rules.get(name) ?? []) {
       if (isPartDone()) yield;
       const text = textOf(rule);
       known.set(text, known.get(text) ?? rule);
     }
   }
   return [...known.values()];
+}
+
+function nameOf(role: JsonObject): string {
+  return metaOf(role).name ?? "";
 }
 
 function rulesOf(role: JsonObject): readonly JsonObject[] {
@@ -179,8 +219,8 @@ function createRoleAggregation(
     // Any role may be a part of any other: a change of one is a reason to look at all, once.
     subjectOf: () => rolesPrefix,
     reconcile: async () => {
-      const roles = store.list({ prefix: rolesPrefix }).entries.map((entry) => entry.value);
-      const collected = await inTurns(collectingRules(roles));
+      const { entries } = store.list({ prefix: rolesPrefix });
+      const collected = await inTurns(collectingRules(entries));
       await Promise.all(collected.map((one) => apply(client, one)));
     },
   });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns, type Work } from "@purlin/base";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../objects/object-members.ts";
@@ -13,7 +14,9 @@ export function serviceResolver(
   store: Store<JsonObject>,
   overrides: ReadonlyMap<string, ServiceAddress>,
 ): ResolveService {
-  return ({ namespace, name, port }) => {
+  return (service) => inTurns(resolving(service));
+
+  function* resolving({ namespace, name, port }: Parameters<ResolveService>[0]): Work<ServiceAddress> {
     const override = overrides.get(`${namespace}/${name}:${port}`);
     if (override !== undefined) return override;
     const service = store.get(`//services/${namespace}/${name}`)?.value;
@@ -22,10 +25,10 @@ export function serviceResolver(
     if (stringAt(service, ["spec", "type"]) === "ExternalName") return { host: externalName, port };
     const servicePort = objectsAt(service, ["spec", "ports"]).find((one) => one["port"] === port);
     if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${goQuote(name)}`);
-    const found = endpointOf(store, { namespace, name }, stringAt(servicePort, ["name"]));
+    const found = yield* findingEndpoint(store, { namespace, name }, stringAt(servicePort, ["name"]));
     if (found === undefined) throw new Error(`no endpoints available for service ${goQuote(name)}`);
     return found;
-  };
+  }
 }
 
 interface ServiceName {
@@ -33,16 +36,17 @@ interface ServiceName {
   readonly name: string;
 }
 
-function endpointOf(store: Store<JsonObject>, service: ServiceName, portName: string): ServiceAddress | undefined {
-  const slices = store
-    .list({ prefix: `/discovery.k8s.io/endpointslices/${service.namespace}/` })
-    .entries.map(({ value }) => value)
-    .filter((slice) => metaOf(slice).labels?.["kubernetes.io/service-name"] === service.name);
-  for (const slice of slices) {
-    const port = portOf(objectsAt(slice, ["ports"]), portName);
-    const endpoint = objectsAt(slice, ["endpoints"]).find((one) => memberAt(one, ["conditions", "ready"]) !== false);
-    const [host] = endpoint === undefined ? [] : textsAt(endpoint, ["addresses"]);
-    if (host !== undefined && port !== undefined) return { host, port };
+/** The slices of a namespace are looked at one by one: there may be many, of many Services. */
+function* findingEndpoint(
+  store: Store<JsonObject>,
+  service: ServiceName,
+  portName: string,
+): Work<ServiceAddress | undefined> {
+  for (const { value } of store.list({ prefix: `/discovery.k8s.io/endpointslices/${service.namespace}/` }).entries) {
+    const isOfService = metaOf(value).labels?.["kubernetes.io/service-name"] === service.name;
+    const found = isOfService ? endpointOf(value, portName) : undefined;
+    if (found !== undefined) return found;
+    yield;
   }
   const endpoints = store.get(`//endpoints/${service.namespace}/${service.name}`)?.value;
   for (const subset of endpoints === undefined ? [] : objectsAt(endpoints, ["subsets"])) {
@@ -51,6 +55,13 @@ function endpointOf(store: Store<JsonObject>, service: ServiceName, portName: st
     if (address !== undefined && port !== undefined) return { host: stringAt(address, ["ip"]), port };
   }
   return undefined;
+}
+
+function endpointOf(slice: JsonObject, portName: string): ServiceAddress | undefined {
+  const port = portOf(objectsAt(slice, ["ports"]), portName);
+  const endpoint = objectsAt(slice, ["endpoints"]).find((one) => memberAt(one, ["conditions", "ready"]) !== false);
+  const [host] = endpoint === undefined ? [] : textsAt(endpoint, ["addresses"]);
+  return host === undefined || port === undefined ? undefined : { host, port };
 }
 
 function portOf(ports: readonly JsonObject[], name: string): number | undefined {

@@ -26,12 +26,12 @@ export interface ServiceAddress {
   readonly socketPath?: string | undefined;
 }
 
-/** Finds the address of a Service. Throws an Error with the text of the reference when there is none. */
+/** Finds the address of a Service. Fails with an Error with the text of the reference when there is none. */
 export type ResolveService = (service: {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
-}) => ServiceAddress;
+}) => ServiceAddress | Promise<ServiceAddress>;
 
 /** One call. */
 interface WebhookCall {
@@ -79,7 +79,7 @@ export class WebhookClient {
     const ending = endingOf(call);
     try {
       const { signal } = ending;
-      const options = { ...this.#options(config), signal, handshakeSignal: signal, agent: this.#agent };
+      const options = { ...(await this.#options(config)), signal, handshakeSignal: signal, agent: this.#agent };
       const { body, userAgent } = call;
       return await inTurns(
         readingReview(
@@ -100,11 +100,11 @@ export class WebhookClient {
     this.#agent.destroy();
   }
 
-  #options(config: JsonObject): VerifiedRequestOptions {
+  async #options(config: JsonObject): Promise<VerifiedRequestOptions> {
     const bundle = stringAt(config, ["caBundle"]);
     const service = config["service"];
     const name = isJsonObject(service) ? `${stringAt(service, ["name"])}.${stringAt(service, ["namespace"])}.svc` : "";
-    const address = isJsonObject(service) ? this.#resolve(serviceOf(service)) : undefined;
+    const address = isJsonObject(service) ? await this.#resolve(serviceOf(service)) : undefined;
     return {
       ...(bundle !== "" && { ca: authorities(config, bundle), allowPartialTrustChain: true }),
       ...(name !== "" && { servername: name }),

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of PriorityClasses, RuntimeClasses and Leases, and the default classes of claims and Ingresses.
+import { memoize, type Work } from "@purlin/base";
 import {
   type AdmissionPlugin,
   all,
   type Check,
+  collecting,
+  type Entry,
   type KindRules,
   listAt,
   metaOf,
@@ -156,24 +159,27 @@ interface DefaultClass {
 
 /** New objects that name no class get the newest default class. */
 function defaultClass(store: Store<JsonObject>, kind: DefaultClass): AdmissionPlugin {
-  const isDefault = (entry: JsonObject): boolean => {
-    const annotations = metaOf(entry).annotations ?? {};
-    return kind.annotations.some((name) => annotations[name] === "true");
-  };
+  // Found once for each entry: a class may be large, and every object without a class asks.
+  const defaultOf = memoize(({ key, value }: Entry<JsonObject>): { readonly found?: Aged } => {
+    const { annotations, creationTimestamp } = metaOf(value);
+    const isDefault = kind.annotations.some((name) => annotations?.[name] === "true");
+    return isDefault ? { found: { name: key.slice(kind.classes.length), creationTimestamp } } : {};
+  });
+  function* findingNewest(): Work<string | undefined> {
+    const { entries } = store.list({ prefix: kind.classes });
+    const [newest] = (yield* collecting(entries, (entry) => defaultOf(entry).found)).sort(byAge);
+    return newest?.name;
+  }
   const path = ["spec", kind.member];
   return {
     name: kind.name,
     handles: ({ operation, type, subresource }) =>
       operation === "CREATE" && type.group === kind.group && type.resource === kind.resource && subresource === "",
-    admit: ({ object }) => {
+    *admitting({ object }) {
       const isNamed = memberAt(object, path) !== undefined || metaOf(object).annotations?.[kind.oldName] !== undefined;
       if (isNamed) return object;
-      const [newest] = store
-        .list({ prefix: kind.classes })
-        .entries.map(({ value }) => value)
-        .filter(isDefault)
-        .sort((a, b) => byAge(metaOf(a), metaOf(b)));
-      return newest === undefined ? object : withMember(object, path, metaOf(newest).name ?? "");
+      const newest = yield* findingNewest();
+      return newest === undefined ? object : withMember(object, path, newest);
     },
   };
 }
@@ -236,11 +242,11 @@ export function defaultIngressClass(store: Store<JsonObject>): AdmissionPlugin {
 
 interface Aged {
   readonly creationTimestamp?: string | null | undefined;
-  readonly name?: string | undefined;
+  readonly name: string;
 }
 
 function byAge(one: Aged, other: Aged): number {
   const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];
   if (a !== b) return a < b ? 1 : -1;
-  return (one.name ?? "") < (other.name ?? "") ? -1 : 1;
+  return one.name < other.name ? -1 : 1;
 }

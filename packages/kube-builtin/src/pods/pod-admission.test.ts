@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { finish } from "@purlin/base";
 import type { AdmissionPlugin, ResourceType, Store } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { podAdmission, priorityClassAdmission } from "./pod-admission.ts";
@@ -29,7 +30,10 @@ function pluginOf(name: string, objects: Readonly<Record<string, JsonObject>>): 
 /** The spec of a Pod after one plugin. The Pod itself does not change. */
 function admitted(name: string, pod: JsonObject, objects: Readonly<Record<string, JsonObject>> = {}): JsonObject {
   const copy = structuredClone(pod);
-  const result = pluginOf(name, objects).admit?.({ object: pod } as Attributes) ?? assert.fail();
+  const plugin = pluginOf(name, objects);
+  const attributes = { object: pod } as Attributes;
+  const work = plugin.admitting?.(attributes);
+  const result = work === undefined ? (plugin.admit?.(attributes) ?? assert.fail()) : finish(work);
   assert.deepEqual(pod, copy);
   return result["spec"] as JsonObject;
 }
@@ -337,7 +341,10 @@ describe("a second default priority class", () => {
   const type = { group: "scheduling.k8s.io", resource: "priorityclasses" } as ResourceType;
   const plugin = priorityClassAdmission(storeOf(classOf("first", 1, { globalDefault: true })));
   const write = (operation: "CREATE" | "UPDATE", name: string, globalDefault: boolean): void =>
-    plugin.validate?.({ object: { globalDefault }, operation, type, name } as unknown as Attributes);
+    finish(
+      plugin.validating?.({ object: { globalDefault }, operation, type, name } as unknown as Attributes) ??
+        assert.fail(),
+    );
   const message =
     'priorityclasses.scheduling.k8s.io "second" is forbidden: PriorityClass first is already marked as default. Only one default can exist';
 

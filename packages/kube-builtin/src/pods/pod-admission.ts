@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admission plugins that set the account, the tolerations, the priority and the runtime class of a new Pod.
 
-import { type AdmissionPlugin, listAt, metaOf, type Store, withNodeTopology } from "@purlin/kube-apiserver/kinds";
+import { memoize, type Work } from "@purlin/base";
+import {
+  type AdmissionPlugin,
+  collecting,
+  type Entry,
+  listAt,
+  metaOf,
+  type Store,
+  withNodeTopology,
+} from "@purlin/kube-apiserver/kinds";
 import { forbidden, unclassifiedError } from "@purlin/kube-objects/errors";
 import { isJsonObject, isNumber, type JsonObject, jsonEqual, ownValue, printJson } from "@purlin/kube-objects/json";
 import { generateName, pathSegmentName } from "@purlin/kube-objects/metadata";
@@ -22,7 +31,13 @@ export function podAdmission(store: Store<JsonObject>): readonly AdmissionPlugin
   return [
     newPodPlugin("ServiceAccount", (pod) => withAccount(pod, findAccount)),
     newPodPlugin("DefaultTolerationSeconds", (pod) => withTolerations(objectAt(pod, ["spec"]))),
-    newPodPlugin("Priority", (pod) => withPriority(pod, store)),
+    {
+      name: "Priority",
+      handles: isNewPod,
+      *admitting({ object }) {
+        return { ...object, spec: yield* prioritizing(object, store) };
+      },
+    },
     {
       ...newPodPlugin("RuntimeClass", (pod) => withRuntimeClass(pod, store)),
       validate: ({ object }) => {
@@ -36,13 +51,11 @@ export function podAdmission(store: Store<JsonObject>): readonly AdmissionPlugin
   ];
 }
 
+const isNewPod: AdmissionPlugin["handles"] = ({ operation, type, subresource }) =>
+  operation === "CREATE" && type.group === "" && type.resource === "pods" && subresource === "";
+
 function newPodPlugin(name: string, specOf: (pod: JsonObject) => JsonObject): AdmissionPlugin {
-  return {
-    name,
-    handles: ({ operation, type, subresource }) =>
-      operation === "CREATE" && type.group === "" && type.resource === "pods" && subresource === "",
-    admit: ({ object }) => ({ ...object, spec: specOf(object) }),
-  };
+  return { name, handles: isNewPod, admit: ({ object }) => ({ ...object, spec: specOf(object) }) };
 }
 
 /** Why the reference cannot ask for an object of a name; undefined when it can. */
@@ -137,24 +150,46 @@ function tolerates(toleration: JsonObject, taint: string): boolean {
 
 const classPrefix = "/scheduling.k8s.io/priorityclasses/";
 
-/** The class that Pods without a class have: of several default classes the one with the lowest value. */
-function defaultPriorityClass(store: Store<JsonObject>): JsonObject | undefined {
-  const classes = store.list({ prefix: classPrefix }).entries.map(({ value }) => value);
-  return classes
-    .filter((one) => one["globalDefault"] === true)
-    .reduce<JsonObject | undefined>(
-      (lowest, one) => (lowest === undefined || numberAt(one, ["value"]) < numberAt(lowest, ["value"]) ? one : lowest),
-      undefined,
-    );
+/** What a Pod gets from its class. */
+interface PriorityClass {
+  readonly name: string;
+  readonly value: number;
+  /** Empty where the class has none. */
+  readonly policy: string;
 }
 
-function withPriority(pod: JsonObject, store: Store<JsonObject>): JsonObject {
+function priorityClassOf({ key, value }: Entry<JsonObject>): PriorityClass {
+  const policy = stringAt(value, ["preemptionPolicy"]);
+  return { name: key.slice(classPrefix.length), value: numberAt(value, ["value"]), policy };
+}
+
+/** The class of an entry when it is a default one. Found once for each entry: it may be large, and every Pod asks. */
+const defaultClassOf = memoize((entry: Entry<JsonObject>): { readonly found?: PriorityClass } =>
+  entry.value["globalDefault"] === true ? { found: priorityClassOf(entry) } : {},
+);
+
+/** The class that Pods without a class have: of several default classes the one with the lowest value. */
+function* findingDefaultClass(store: Store<JsonObject>): Work<PriorityClass | undefined> {
+  const { entries } = store.list({ prefix: classPrefix });
+  const defaults = yield* collecting(entries, (entry) => defaultClassOf(entry).found);
+  return defaults.reduce<PriorityClass | undefined>(
+    (lowest, one) => (lowest === undefined || one.value < lowest.value ? one : lowest),
+    undefined,
+  );
+}
+
+/** The spec with the priority of its class. */
+function* prioritizing(pod: JsonObject, store: Store<JsonObject>): Work<JsonObject> {
+  const name = stringAt(pod, ["spec", "priorityClassName"]);
+  if (name === "") return withPriority(pod, yield* findingDefaultClass(store));
+  const entry = store.get(`${classPrefix}${name}`);
+  if (entry === undefined) throw refused(pod, `no PriorityClass with name ${name} was found`);
+  return withPriority(pod, priorityClassOf(entry));
+}
+
+function withPriority(pod: JsonObject, found: PriorityClass | undefined): JsonObject {
   const spec = objectAt(pod, ["spec"]);
-  const name = stringAt(spec, ["priorityClassName"]);
-  const found = name === "" ? defaultPriorityClass(store) : store.get(`${classPrefix}${name}`)?.value;
-  if (found === undefined && name !== "") throw refused(pod, `no PriorityClass with name ${name} was found`);
-  const priority = found === undefined ? 0 : numberAt(found, ["value"]);
-  const policy = found === undefined ? "PreemptLowerPriority" : stringAt(found, ["preemptionPolicy"]);
+  const { value: priority, policy } = found ?? { value: 0, policy: "PreemptLowerPriority" };
   const computed = "priority admission controller computed";
   const given = memberAt(spec, ["priority"]);
   if (typeof given === "number" && given !== priority) {
@@ -166,7 +201,7 @@ function withPriority(pod: JsonObject, store: Store<JsonObject>): JsonObject {
     const rule = `the string value of PreemptionPolicy (${sent}) must not be provided in pod spec`;
     throw refused(pod, `${rule}; ${computed} ${policy} from the given PriorityClass name`);
   }
-  const className = found === undefined ? {} : { priorityClassName: metaOf(found).name ?? "" };
+  const className = found === undefined ? {} : { priorityClassName: found.name };
   return { ...spec, ...className, priority, ...(policy !== "" && { preemptionPolicy: policy }) };
 }
 
@@ -271,9 +306,10 @@ export function priorityClassAdmission(store: Store<JsonObject>): AdmissionPlugi
     name: "Priority",
     handles: ({ operation, type, subresource }) =>
       type.resource === "priorityclasses" && subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
-    validate: ({ object, operation, type, name }) => {
+    isLong: () => true,
+    *validating({ object, operation, type, name }) {
       if (object?.["globalDefault"] !== true) return;
-      const current = metaOf(defaultPriorityClass(store) ?? {}).name;
+      const current = (yield* findingDefaultClass(store))?.name;
       if (current === undefined || (operation === "UPDATE" && current === name)) return;
       throw forbidden(type, name, `PriorityClass ${current} is already marked as default. Only one default can exist`);
     },

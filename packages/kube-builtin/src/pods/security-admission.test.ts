@@ -81,3 +81,19 @@ test("a version of the standards has the rules of its time", async () => {
     `pods "p" is forbidden: violates PodSecurity "baseline:v1.34": probe or lifecycle host (${detail})`,
   );
 });
+
+test("a new level of a namespace warns of the Pods that it would refuse, by what is wrong with them", async () => {
+  const at = await inNamespace("raised", {});
+  await server.post(at("pods"), pod("b", { hostPID: true }));
+  await server.post(at("pods"), pod("c", { hostIPC: true }));
+  await server.post(at("pods"), pod("a", { hostNetwork: true }));
+  await server.post(at("pods"), pod("d", { hostPID: true, volumes: [{ name: "v", hostPath: { path: "/" } }] }));
+  await server.post(at("pods"), pod("fine"));
+  const label = { metadata: { labels: { "pod-security.kubernetes.io/enforce": "baseline" } } };
+  const raised = await send("PATCH", "/api/v1/namespaces/raised", label);
+  assert.deepEqual(raised.warnings, [
+    'existing pods in namespace "raised" violate the new PodSecurity enforce level "baseline:latest"',
+    "a (and 2 other pods): host namespaces",
+    "d: host namespaces, hostPath volumes",
+  ]);
+});

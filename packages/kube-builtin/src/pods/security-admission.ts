@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugin PodSecurity: labels of a namespace say which of the Pod Security Standards its Pods meet. Texts are those of the reference.
+import type { Work } from "@purlin/base";
 import {
   type AdmissionAttributes,
   type AdmissionPlugin,
+  type Entry,
   listAt,
   metaOf,
   type Store,
@@ -245,11 +247,12 @@ export function podSecurity(store: Store<JsonObject>): AdmissionPlugin {
       const isNamespace = group === "" && resource === "namespaces";
       return subresource === "" && (isNamespace || templates[`${group}/${resource}`] !== undefined);
     },
-    validate: (attributes) => {
+    isLong: ({ type: { resource } }) => resource === "namespaces",
+    *validating(attributes) {
       const { group, resource } = attributes.type;
       if (attributes.object === undefined) return;
       if (group === "" && resource === "namespaces") {
-        checkNamespace(attributes, store);
+        yield* checkingNamespace(attributes, store);
         return;
       }
       const namespace = store.get(`//namespaces/${attributes.namespace}`)?.value ?? {};
@@ -305,7 +308,8 @@ function isOther(pod: JsonObject, old: JsonObject): boolean {
   return !isSame("containers") || !isSame("initContainers") || !isSame(added);
 }
 
-function checkNamespace({ object = {}, old, name, warn }: AdmissionAttributes, store: Store<JsonObject>): void {
+function* checkingNamespace(attributes: AdmissionAttributes, store: Store<JsonObject>): Work<void> {
+  const { object = {}, old, name, warn } = attributes;
   const policy = policyOf(object);
   const before = old === undefined ? undefined : policyOf(old);
   const hasNewErrors = fieldErrorsText(policy.errors) !== fieldErrorsText(before?.errors ?? []);
@@ -314,26 +318,26 @@ function checkNamespace({ object = {}, old, name, warn }: AdmissionAttributes, s
   const { enforce } = policy;
   const isRelaxed = enforce.minor === before.enforce.minor && rankOf(enforce) <= rankOf(before.enforce);
   if (enforce.level === "privileged" || isRelaxed) return;
-  for (const text of existingViolations(store, name, enforce)) warn(text);
+  for (const text of yield* findingViolations(store, name, enforce)) warn(text);
 }
 
 /** Most Pods of a namespace that are checked when its labels change, as in the reference. */
 const mostPods = 3000;
 
 /** What is wrong with the Pods of a namespace that has a new policy. */
-function existingViolations(store: Store<JsonObject>, namespace: string, enforce: StandardLevel): readonly string[] {
-  const pods = oneOfEachOwner(store.list({ prefix: `//pods/${namespace}/` }).entries.map(({ value }) => value));
+function* findingViolations(store: Store<JsonObject>, namespace: string, enforce: StandardLevel): Work<string[]> {
+  const { entries } = store.list({ prefix: `//pods/${namespace}/` });
   const names = new Map<string, string[]>();
-  for (const pod of pods.slice(0, mostPods)) {
-    const reasons = violationsOf(pod, enforce).map(({ reason }) => reason);
-    if (reasons.length === 0) continue;
-    const text = reasons.join(", ");
-    names.set(text, [...(names.get(text) ?? []), metaOf(pod).name ?? ""]);
+  for (const { name, text } of yield* checkingPods(entries, enforce)) {
+    if (text === "") continue;
+    const known = names.get(text);
+    if (known === undefined) names.set(text, [name]);
+    else known.push(name);
   }
   const found = [...names].map(([text, of]) => `${namesText(of)}: ${text}`).toSorted();
-  const limited = `new PodSecurity enforce level only checked against the first ${mostPods} of ${pods.length} existing pods`;
+  const limited = `new PodSecurity enforce level only checked against the first ${mostPods} of ${entries.length} existing pods`;
   return [
-    ...(pods.length > mostPods ? [limited] : []),
+    ...(entries.length > mostPods ? [limited] : []),
     ...(found.length > 0
       ? [`existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${shown(enforce)}"`]
       : []),
@@ -347,14 +351,33 @@ function namesText(names: readonly string[]): string {
   return others === 0 ? first : `${first} (and ${others} other ${others === 1 ? "pod" : "pods"})`;
 }
 
-/** Pods whose controller has another Pod before them come last: they are probably like it. */
-function oneOfEachOwner(pods: readonly JsonObject[]): readonly JsonObject[] {
+/** A Pod, and how it breaks a level: empty where it does not. */
+interface CheckedPod {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * The Pods that are checked. Those whose controller has another Pod before them come last: they are probably like it. Of the Pods only this is
+ * kept: together they may be larger than the memory.
+ */
+function* checkingPods(entries: readonly Entry<JsonObject>[], level: StandardLevel): Work<CheckedPod[]> {
   const seen = new Set<string>();
-  const [first, rest]: [JsonObject[], JsonObject[]] = [[], []];
-  for (const pod of pods) {
+  const [first, rest]: [CheckedPod[], CheckedPod[]] = [[], []];
+  for (const { value: pod } of entries) {
     const owner = metaOf(pod).ownerReferences?.find(({ controller }) => controller === true)?.uid;
-    (owner !== undefined && seen.has(owner) ? rest : first).push(pod);
+    const checked = owner !== undefined && seen.has(owner) ? rest : first;
     if (owner !== undefined) seen.add(owner);
+    if (checked.length < mostPods) checked.push(checkedPod(pod, level));
+    yield;
+    if (first.length === mostPods) break;
   }
-  return [...first, ...rest];
+  return [...first, ...rest].slice(0, mostPods);
+}
+
+function checkedPod(pod: JsonObject, level: StandardLevel): CheckedPod {
+  const text = violationsOf(pod, level)
+    .map(({ reason }) => reason)
+    .join(", ");
+  return { name: metaOf(pod).name ?? "", text };
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects count for in quotas.
+// What objects count for in quotas, and how they are followed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
+import { objectCodec, openStore, tempDirectory } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { amountsAt } from "../checks/resource-names.ts";
-import { podAmounts, usageOf } from "./object-usage.ts";
+import { FollowedObjects, podAmounts, usageOf } from "./object-usage.ts";
 
 const unit = 1_000_000_000n;
 const usage = (group: string, resource: string, object: JsonObject = {}): Record<string, bigint> =>
@@ -157,4 +159,66 @@ test("amounts are texts, whatever they were written as", () => {
     pods: "9007199254740993",
   });
   assert.deepEqual(amountsAt({ a: [] }, ["a"]), {});
+});
+
+/** The keys that one follower of ConfigMaps has seen, and how often it has looked at an object. */
+async function following() {
+  const store = openStore({ directory: tempDirectory(), codec: objectCodec });
+  const write = async (name: string): Promise<void> => {
+    await store.write(`//configmaps/a/${name}`, () => ({ action: "put", value: { metadata: { name } } }));
+  };
+  for (const name of ["a", "b", "c"]) await write(name);
+  const known = new Set<string>();
+  const looks = { count: 0 };
+  const followed = new FollowedObjects(store, "//configmaps/", {
+    clear: () => known.clear(),
+    add: ({ key }) => {
+      looks.count += 1;
+      known.add(key.slice("//configmaps/a/".length));
+    },
+    remove: ({ key }) => known.delete(key.slice("//configmaps/a/".length)),
+  });
+  const names = (): string => [...known].sort().join("");
+  return { store, write, followed, names, looks, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+test("objects are followed one by one, and users who catch up at the same time share the work", async () => {
+  await using scene = await following();
+  const [one, other] = [scene.followed.catchingUp(), scene.followed.catchingUp()];
+  one.next();
+  assert.equal(scene.names(), "a");
+  other.next();
+  assert.equal(scene.names(), "ab");
+  finish(one);
+  assert.equal(scene.names(), "abc");
+  finish(other);
+  assert.equal(scene.looks.count, 3);
+});
+
+test("catching up at once in the middle has all objects, with the changes since the beginning", async () => {
+  await using scene = await following();
+  const work = scene.followed.catchingUp();
+  work.next();
+  await scene.write("d");
+  await scene.store.write("//configmaps/a/a", () => ({ action: "delete" }));
+  scene.followed.catchUp();
+  assert.equal(scene.names(), "bcd");
+  finish(work);
+  assert.equal(scene.names(), "bcd");
+});
+
+test("changes are looked at before anything asks for them", async () => {
+  await using scene = await following();
+  scene.followed.catchUp();
+  await scene.write("d");
+  while (scene.names() !== "abcd") await new Promise((resolve) => setImmediate(resolve));
+});
+
+test("objects that are no longer followed are not read", async () => {
+  await using scene = await following();
+  const work = scene.followed.catchingUp();
+  work.next();
+  scene.followed.close();
+  finish(work);
+  assert.equal(scene.names(), "a");
 });

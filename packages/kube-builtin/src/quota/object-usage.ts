@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one object counts for in a ResourceQuota.
+import { finish, inTurns, type Work } from "@purlin/base";
 import { type Entry, listAt, metaOf, type ResourceType, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
@@ -110,19 +111,32 @@ export function podAmounts(pod: JsonObject, member: "requests" | "limits"): Amou
   return { ...containerAmounts(objectAt(pod, ["spec"]), member), ...Object.fromEntries(own) };
 }
 
-/** Receives the objects below a prefix: each one that is added or removed. A change is a removal and an addition. */
+/** A change of an object below a prefix. */
+interface FollowedChange {
+  readonly entry: Entry<JsonObject> | undefined;
+  readonly previous: Entry<JsonObject> | undefined;
+}
+
+/** Receives the objects below a prefix: each one that is added or removed. A change is a removal, with what replaces the object, and an addition. */
 interface ObjectSink {
   clear(): void;
   add(entry: Entry<JsonObject>): void;
-  remove(entry: Entry<JsonObject>): void;
+  remove(entry: Entry<JsonObject>, next: Entry<JsonObject> | undefined): void;
 }
 
-/** Keeps a summary of all objects below a prefix. It starts with a list on first use, and then reads only the changes. */
+/**
+ * Keeps a summary of all objects below a prefix. It starts with a list on first use, and then reads only the changes, also between uses: the
+ * objects may be so large that it takes seconds to look at all of them.
+ */
 export class FollowedObjects {
   readonly #store: Store<JsonObject>;
   readonly #prefix: string;
   readonly #sink: ObjectSink;
   #watch: Watch<JsonObject> | undefined;
+  #isClosed = false;
+  /** Changes that were read, and the index of the next one to look at. */
+  #changes: readonly FollowedChange[] = [];
+  #next = 0;
 
   constructor(store: Store<JsonObject>, prefix: string, sink: ObjectSink) {
     this.#store = store;
@@ -132,52 +146,83 @@ export class FollowedObjects {
 
   /** Brings the summary up to date with the store. */
   catchUp(): void {
-    try {
-      const watch = this.#watch ?? this.#start();
-      for (let changes = watch.take(); changes.length > 0; changes = watch.take()) {
-        for (const { entry, previous } of changes) {
-          if (previous !== undefined) this.#sink.remove(previous);
-          if (entry !== undefined) this.#sink.add(entry);
-        }
-      }
-    } catch {
-      // The changes since the last call are compacted: list the objects again.
-      this.#watch?.close();
-      this.#start();
+    finish(this.catchingUp());
+  }
+
+  /** The same in parts. What others do of it meanwhile is not done again. */
+  *catchingUp(): Work<void> {
+    for (let change = this.#take(); change !== undefined; change = this.#take()) {
+      const { entry, previous } = change;
+      if (previous !== undefined) this.#sink.remove(previous, entry);
+      if (entry !== undefined) this.#sink.add(entry);
+      yield;
     }
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#watch?.close();
-    this.#watch = undefined;
+    this.#changes = [];
   }
 
-  #start(): Watch<JsonObject> {
+  #follow(): void {
+    // What fails, as in a closed store, fails again for the next user.
+    void inTurns(this.catchingUp()).catch(() => {});
+  }
+
+  #take(): FollowedChange | undefined {
+    if (this.#next >= this.#changes.length) {
+      this.#changes = this.#isClosed ? [] : this.#read();
+      this.#next = 0;
+    }
+    const change = this.#changes[this.#next];
+    this.#next += 1;
+    return change;
+  }
+
+  #read(): readonly FollowedChange[] {
+    if (this.#watch === undefined) return this.#start();
+    try {
+      return this.#watch.take();
+    } catch {
+      // The changes since the last call are compacted: list the objects again.
+      this.#watch.close();
+      return this.#start();
+    }
+  }
+
+  #start(): readonly FollowedChange[] {
     const { entries, revision } = this.#store.list({ prefix: this.#prefix });
     this.#sink.clear();
-    for (const entry of entries) this.#sink.add(entry);
-    this.#watch = this.#store.watch({ scope: this.#prefix, after: revision, onReady: () => {} });
-    return this.#watch;
+    this.#watch = this.#store.watch({ scope: this.#prefix, after: revision, onReady: () => this.#follow() });
+    return entries.map((entry) => ({ entry, previous: undefined }));
   }
 }
 
-/** The objects below a prefix by namespace, in the order of their names. */
+/** What counts of an object: its identity and its spec. The rest of it may be large. */
+function outlineOf(object: JsonObject): JsonObject {
+  const { name = "", namespace = "", uid = "" } = metaOf(object);
+  return { metadata: { name, namespace, uid }, spec: objectAt(object, ["spec"]) };
+}
+
+/** The objects below a prefix by namespace, in the order of their names. Only their identity and their spec are kept. */
 export class NamespacedObjects {
   readonly #followed: FollowedObjects;
   readonly #byNamespace = new Map<string, Map<string, JsonObject>>();
 
-  /** `onRemoved` is called for each object that was changed or deleted. */
-  constructor(store: Store<JsonObject>, prefix: string, onRemoved: (object: JsonObject) => void = () => {}) {
+  /** `onDeleted` is called for each object that was deleted. */
+  constructor(store: Store<JsonObject>, prefix: string, onDeleted: (object: JsonObject) => void = () => {}) {
     const namespaceOf = (key: string): string => key.slice(prefix.length, key.indexOf("/", prefix.length));
     this.#followed = new FollowedObjects(store, prefix, {
       clear: () => this.#byNamespace.clear(),
       add: ({ key, value }) => {
         const known = this.#byNamespace.get(namespaceOf(key)) ?? new Map<string, JsonObject>();
-        this.#byNamespace.set(namespaceOf(key), known.set(key, value));
+        this.#byNamespace.set(namespaceOf(key), known.set(key, outlineOf(value)));
       },
-      remove: ({ key, value }) => {
-        onRemoved(value);
+      remove: ({ key }, next) => {
         const known = this.#byNamespace.get(namespaceOf(key));
+        const object = known?.get(key);
+        if (object !== undefined && next === undefined) onDeleted(object);
         known?.delete(key);
         if (known?.size === 0) this.#byNamespace.delete(namespaceOf(key));
       },
@@ -189,5 +234,11 @@ export class NamespacedObjects {
     const known = this.#byNamespace.get(namespace);
     if (known === undefined) return [];
     return [...known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  /** The same in parts. */
+  *findingIn(namespace: string): Work<readonly JsonObject[]> {
+    yield* this.#followed.catchingUp();
+    return this.in(namespace);
   }
 }

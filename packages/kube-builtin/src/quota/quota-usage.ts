@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import {
   type Check,
   type Endpoint,
@@ -65,6 +66,10 @@ class ResourceUsage {
     return this;
   }
 
+  catchingUp(): Work<void> {
+    return this.#followed.catchingUp();
+  }
+
   close(): void {
     this.#followed.close();
   }
@@ -77,15 +82,15 @@ interface Counted {
 
 const mostQuotas = 1000;
 
-function versionOf(quota: JsonObject): string {
-  const { uid = "", resourceVersion = "" } = metaOf(quota);
-  return `${uid}/${resourceVersion}`;
+/** What counts of a quota for its usage: which one it is, and its scopes. */
+function identityOf(quota: JsonObject): string {
+  return `${metaOf(quota).uid ?? ""}/${JSON.stringify(scopesOf(quota))}`;
 }
 
 /** Counts objects for quotas. Objects are listed once for each quota and resource; after that only changes are read. */
 export class QuotaUsage {
   readonly #store: Store<JsonObject>;
-  /** The usage by the identity and version of a quota, and by the prefix of the counted objects. A changed quota is counted again. */
+  /** The usage by the identity of a quota, and by the prefix of the counted objects. */
   readonly #known = new Map<string, Map<string, ResourceUsage>>();
 
   constructor(store: Store<JsonObject>) {
@@ -98,28 +103,44 @@ export class QuotaUsage {
     type: CountedType,
     namespace: string,
   ): { readonly totals: Usage; readonly keys: ReadonlySet<string> } {
+    return this.#find(quota, type, namespace).catchUp();
+  }
+
+  /** Counts in parts, so that {@link of} does not take long. */
+  counting(quota: JsonObject, type: CountedType, namespace: string): Work<void> {
+    return this.#find(quota, type, namespace).catchingUp();
+  }
+
+  #find(quota: JsonObject, type: CountedType, namespace: string): ResourceUsage {
     const prefix = `/${type.group}/${type.resource}/${namespace}/`;
-    const known = this.#known.get(versionOf(quota)) ?? new Map<string, ResourceUsage>();
-    const usage = known.get(prefix) ?? new ResourceUsage(this.#store, quota, { type, prefix });
-    this.#known.set(versionOf(quota), known.set(prefix, usage));
+    const identity = identityOf(quota);
+    const known = this.#known.get(identity) ?? new Map<string, ResourceUsage>();
+    const usage = known.get(prefix) ?? new ResourceUsage(this.#store, scopedAs(quota), { type, prefix });
+    this.#known.set(identity, known.set(prefix, usage));
     if (this.#known.size > mostQuotas) this.#forgetOldest();
-    return usage.catchUp();
+    return usage;
   }
 
-  /** Frees what is kept for a quota that was changed or deleted. */
+  /** Frees what is kept for a quota that was deleted. */
   forget(quota: JsonObject): void {
-    this.#forget(versionOf(quota));
+    this.#forget(identityOf(quota));
   }
 
-  #forget(version: string): void {
-    for (const usage of this.#known.get(version)?.values() ?? []) usage.close();
-    this.#known.delete(version);
+  #forget(identity: string): void {
+    for (const usage of this.#known.get(identity)?.values() ?? []) usage.close();
+    this.#known.delete(identity);
   }
 
   #forgetOldest(): void {
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#forget(oldest);
   }
+}
+
+/** A quota of the same scopes, and nothing else: the usage keeps it. */
+function scopedAs(quota: JsonObject): JsonObject {
+  const { scopes = [], scopeSelector = {} } = objectAt(quota, ["spec"]);
+  return { spec: { scopes, scopeSelector } };
 }
 
 interface Scope {

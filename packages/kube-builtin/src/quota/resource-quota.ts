@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import {
   type AdmissionPlugin,
   type KindRules,
@@ -43,10 +44,7 @@ export class ResourceQuotas {
   readonly plugin: AdmissionPlugin = {
     name: "ResourceQuota",
     handles: (write) => write.type.namespaced && write.type.verbs.includes("list") && isCounted(write),
-    validate: (attributes) => {
-      // Outside of a transaction, what is being written is not known: it counts until the counters have seen it.
-      if (attributes.dryRun) this.#check(attributes, () => true);
-    },
+    validating: (attributes) => this.#validating(attributes),
     commit: (attributes, { peek }) => this.#check(attributes, peek),
   };
 
@@ -56,6 +54,26 @@ export class ResourceQuotas {
     toServed: (quota) => ({ ...quota, status: this.#status(quota) }),
     warnings: (quota, old) => (old === undefined ? limitWarnings(amountsAt(quota, ["spec", "hard"])) : []),
   };
+
+  /** Counts in parts what the transaction compares, and what the status of a new quota shows. */
+  *#validating(attributes: Attributes): Work<void> {
+    const { object, namespace, type, dryRun } = attributes;
+    if (object === undefined || isSameForQuotas(attributes)) return;
+    for (const quota of yield* this.#quotas.findingIn(namespace)) {
+      if (!isInScope(quota, type.resource, object)) continue;
+      yield* this.#usage.counting(quota, { group: type.storage.group, resource: type.resource }, namespace);
+    }
+    if (type.group === "" && type.resource === "resourcequotas") yield* this.#countingAll(object, namespace);
+    // Outside of a transaction, what is being written is not known: it counts until the counters have seen it.
+    if (dryRun) this.#check(attributes, () => true);
+  }
+
+  *#countingAll(quota: JsonObject, namespace: string): Work<void> {
+    for (const name of Object.keys(amountsAt(quota, ["spec", "hard"]))) {
+      const type = typeCountedAs(name);
+      if (type !== undefined) yield* this.#usage.counting(quota, type, namespace);
+    }
+  }
 
   #status(quota: JsonObject): JsonObject {
     const hard = amountsAt(quota, ["spec", "hard"]);

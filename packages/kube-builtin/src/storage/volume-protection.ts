@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims, volumes and their classes that are in use are not removed: a finalizer holds them until nothing uses them.
 
+import { inTurns, type Work } from "@purlin/base";
 import {
   type AdmissionPlugin,
   type KindController,
@@ -26,7 +27,9 @@ interface Protection {
   readonly pathOf: (key: string) => string;
   /** Where the store keeps what can use an object; a change there can end its use. The object itself needs not be in it. */
   readonly usersOf: (key: string) => readonly string[];
-  readonly isUsed: (object: JsonObject, users: readonly JsonObject[]) => boolean;
+  /** Whether an object is in use by what it says itself. */
+  readonly isUsed?: (object: JsonObject) => boolean;
+  readonly isUsedBy?: (object: JsonObject, user: JsonObject) => boolean;
 }
 
 const claimPrefix = "//persistentvolumeclaims/";
@@ -40,7 +43,7 @@ export const claimProtection: Protection = {
   prefix: claimPrefix,
   pathOf: (key) => `/api/v1/namespaces/${key.slice(claimPrefix.length).replace("/", "/persistentvolumeclaims/")}`,
   usersOf: (key) => [`//pods/${key.slice(claimPrefix.length).split("/", 1)[0] ?? ""}/`],
-  isUsed: (claim, pods) => pods.some((pod) => usesClaim(pod, claim)),
+  isUsedBy: (claim, pod) => usesClaim(pod, claim),
 };
 
 /** A volume is in use while it is bound. */
@@ -60,7 +63,7 @@ export const attributesClassProtection: Protection = {
   prefix: classPrefix,
   pathOf: (key) => `/apis/storage.k8s.io/v1/volumeattributesclasses/${key.slice(classPrefix.length)}`,
   usersOf: () => [claimPrefix, volumePrefix],
-  isUsed: (one, users) => users.some((user) => classPaths.some((path) => stringAt(user, path) === metaOf(one).name)),
+  isUsedBy: (one, user) => classPaths.some((path) => stringAt(user, path) === metaOf(one).name),
 };
 
 const classPaths = [
@@ -150,19 +153,27 @@ export class ProtectionController implements KindController {
     this.#stopWaiting(key);
     const object = this.#store.get(key)?.value;
     if (object === undefined) return;
-    const { finalizer, isUsed } = this.#protection;
+    const { finalizer } = this.#protection;
     const isProtected = hasFinalizer(object, finalizer);
     if (metaOf(object).deletionTimestamp === undefined) {
       if (!isProtected) await this.#update(key, withFinalizer(object, finalizer));
     } else if (isProtected) {
-      if (isUsed(object, this.#users(key))) this.#wait(key);
+      const seen = this.#store.revision;
+      if (await inTurns(this.#findingUse(key, object))) this.#wait(key, seen);
       else await this.#update(key, withoutFinalizer(object, finalizer));
     }
   }
 
-  #users(key: string): readonly JsonObject[] {
-    const lists = this.#protection.usersOf(key).map((prefix) => this.#store.list({ prefix }).entries);
-    return lists.flat().map(({ value }) => value);
+  /** Whether an object is in use. What can use it is looked at one by one: there may be much of it. */
+  *#findingUse(key: string, object: JsonObject): Work<boolean> {
+    const { isUsed, isUsedBy, usersOf } = this.#protection;
+    if (isUsed?.(object)) return true;
+    const lists = usersOf(key).map((prefix) => this.#store.list({ prefix }).entries);
+    for (const { value } of lists.flat()) {
+      if (isUsedBy?.(object, value)) return true;
+      yield;
+    }
+    return false;
   }
 
   /** An object that has changed or is gone meanwhile is looked at again because of that. */
@@ -175,12 +186,12 @@ export class ProtectionController implements KindController {
     }
   }
 
-  #wait(key: string): void {
-    const after = this.#store.revision;
+  /** Looks at an object again after a change of what can use it, since the revision at which it was in use. */
+  #wait(key: string, after: number): void {
     const onReady = (): void => this.#objects.enqueue(key);
     const watches = this.#protection.usersOf(key).map((scope) => this.#store.watch({ scope, after, onReady }));
     // A watch calls only after a look that found nothing.
-    for (const watch of watches) watch.take();
+    if (watches.some((watch) => watch.take().length > 0)) onReady();
     this.#waiting.set(key, watches);
   }
 
