@@ -584,6 +584,117 @@ for (const [name, query] of Object.entries(selectors)) {
   });
 }
 
+/** A new namespace in which Pods can be created, with objects in it. */
+async function namespaceWith(name: string, resource: string, specs: readonly JsonObject[]): Promise<string> {
+  const path = `/api/v1/namespaces/${name}`;
+  await sendJson(server.target, ["POST", "/api/v1/namespaces"], { metadata: { name } });
+  for (const [index, spec] of specs.entries()) {
+    const object = { metadata: { name: `o${index}` }, spec };
+    const created = await server.during(resource, () =>
+      sendJson(server.target, ["POST", `${path}/${resource}`], object),
+    );
+    assert.equal(created.code, 201, created.text.slice(0, 300));
+  }
+  let account = await sendJson(server.target, ["GET", `${path}/serviceaccounts/default`]);
+  for (let i = 0; account.code !== 200 && i < 1_000; i++) {
+    account = await sendJson(server.target, ["GET", `${path}/serviceaccounts/default`]);
+  }
+  assert.equal(account.code, 200, account.text);
+  return path;
+}
+
+const limiting = (type: string, amounts: JsonObject): JsonObject => ({ limits: [{ type, ...amounts }] });
+const plainContainers = (count: number): JsonObject[] => list(count, (i) => ({ name: `c${i}`, image: "i" }));
+/** Containers that each have a resource of their own. */
+const deviceContainers = (count: number): JsonObject[] =>
+  list(count, (i) => {
+    const amounts = { [`example.org/d${i}`]: "1", cpu: "1m" };
+    return { name: `c${i}`, image: "i", resources: { requests: amounts, limits: amounts } };
+  });
+
+interface PodAttack {
+  readonly resource: "limitranges" | "resourcequotas";
+  /** The specs of the objects in the namespace. */
+  readonly objects: readonly JsonObject[];
+  /** The specs of Pods, and the response of each. */
+  readonly pods: readonly (readonly [spec: JsonObject, code: number])[];
+}
+
+const limited: Record<string, PodAttack> = {
+  "default limits of 9,000 devices": {
+    resource: "limitranges",
+    objects: [limiting("Container", { default: devices(9_000) })],
+    pods: [300, 4_096, 30_000].map((count) => [{ containers: plainContainers(count) }, 422]),
+  },
+  "as many default limits as a Pod can have": {
+    resource: "limitranges",
+    objects: [limiting("Container", { default: devices(6_000) })],
+    pods: [[{ containers: plainContainers(1) }, 201]],
+  },
+  "highest limits of 9,000 devices": {
+    resource: "limitranges",
+    objects: [limiting("Container", { max: devices(9_000) })],
+    pods: [300, 4_096].map((count) => [{ containers: plainContainers(count) }, 422]),
+  },
+  "ratios of 9,000 devices, and lowest requests of whole Pods": {
+    resource: "limitranges",
+    objects: [
+      limiting("Container", { maxLimitRequestRatio: devices(9_000) }),
+      limiting("Pod", { min: devices(9_000) }),
+    ],
+    pods: [300, 4_096].map((count) => [{ containers: plainContainers(count) }, 403]),
+  },
+  "different default requests of 40 ranges": {
+    resource: "limitranges",
+    objects: list(40, (range) =>
+      limiting("Container", { defaultRequest: devices(2_000, (i) => `example.org/r${range}-${i}`) }),
+    ),
+    pods: [1, 300].map((count) => [{ containers: plainContainers(count) }, 422]),
+  },
+  "limits of 100 ranges": {
+    resource: "limitranges",
+    objects: list(100, () =>
+      limiting("Container", {
+        min: { cpu: "1m" },
+        max: { cpu: "10" },
+        default: { cpu: "1" },
+        maxLimitRequestRatio: { cpu: "3" },
+      }),
+    ),
+    pods: [[{ containers: plainContainers(3_000) }, 201]],
+  },
+  "a limit of whole Pods": {
+    resource: "limitranges",
+    objects: [limiting("Pod", { max: { cpu: "100" } })],
+    pods: [
+      [{ containers: deviceContainers(4_000) }, 201],
+      [{ containers: deviceContainers(4_000), resources: { requests: { cpu: "5" } } }, 201],
+      [{ containers: deviceContainers(2), initContainers: deviceContainers(4_000) }, 422],
+      [{ containers: list(9, (i) => ({ name: `c${i}`, image: "i", resources: { limits: devices(9_900) } })) }, 403],
+    ],
+  },
+  "a quota": {
+    resource: "resourcequotas",
+    objects: [{ hard: { "requests.cpu": "100", pods: "10" } }],
+    pods: [[{ containers: deviceContainers(4_000) }, 201]],
+  },
+};
+
+for (const [index, [name, { resource, objects, pods }]] of Object.entries(limited).entries()) {
+  test(`Pods of many containers: ${name}`, async () => {
+    const path = await namespaceWith(`limited-${index}`, resource, objects);
+    for (const [number, [spec, code]] of pods.entries()) {
+      for (const query of ["?dryRun=All", ""]) {
+        const pod = { metadata: { name: `p${number}` }, spec };
+        const response = await server.during(name, () =>
+          sendJson(server.target, ["POST", `${path}/pods${query}`], pod),
+        );
+        assert.equal(response.code, code, `Pod ${number}: ${response.text.slice(0, 300)}`);
+      }
+    }
+  });
+}
+
 test("memory stayed below the figure stated", () => {
   server.requireBoundedMemory();
 });

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   amountErrors,
+  containerAmounts,
   containerResourceErrors,
   hugePageErrors,
   isExtended,
@@ -57,4 +59,63 @@ test("amounts of resources", () => {
   assert.deepEqual(pages("hugepages-x", "3Mi"), [
     'Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-x',
   ]);
+});
+
+const requesting = (requests: Record<string, string>, more: JsonObject = {}): JsonObject => ({
+  resources: { requests },
+  ...more,
+});
+const sidecar = { restartPolicy: "Always" };
+
+const sums: readonly (readonly [name: string, spec: JsonObject, want: Record<string, string>])[] = [
+  ["nothing", {}, {}],
+  ["one container, as it is written", { containers: [requesting({ cpu: "1000m" })] }, { cpu: "1000m" }],
+  [
+    "several containers, in the format of the first",
+    { containers: [requesting({ cpu: "500m", memory: "1Gi" }), requesting({ cpu: "1", memory: "1024Mi" }), {}] },
+    { cpu: "1500m", memory: "2Gi" },
+  ],
+  [
+    "a sum between that is not a multiple of 1024",
+    { containers: [requesting({ memory: "1Ki" }), requesting({ memory: "1" }), requesting({ memory: "1023" })] },
+    { memory: "2Ki" },
+  ],
+  [
+    "the largest init container, where it is larger",
+    {
+      containers: [requesting({ cpu: "2", memory: "1Gi" })],
+      initContainers: [requesting({ cpu: "3" }), requesting({ cpu: "1", memory: "512Mi", "example.org/d": "1" })],
+    },
+    { cpu: "3", memory: "1Gi", "example.org/d": "1" },
+  ],
+  [
+    "an init container with the sidecars before it",
+    {
+      containers: [requesting({ cpu: "1" })],
+      initContainers: [
+        requesting({ cpu: "4" }),
+        requesting({ cpu: "2", memory: "1Gi" }, sidecar),
+        requesting({ cpu: "3" }),
+        requesting({ cpu: "1" }, sidecar),
+      ],
+    },
+    { cpu: "5", memory: "1Gi" },
+  ],
+  [
+    "sidecars count with the containers",
+    { containers: [requesting({ cpu: "1" })], initContainers: [requesting({ cpu: "500m" }, sidecar)] },
+    { cpu: "1500m" },
+  ],
+];
+
+for (const [name, spec, want] of sums) {
+  test(`what the containers of a Pod request together: ${name}`, () => {
+    assert.deepEqual(containerAmounts(spec, "requests"), want);
+    assert.deepEqual(containerAmounts(spec, "limits"), {});
+  });
+}
+
+test("the sum of 20,000 containers that request different resources", () => {
+  const containers = Array.from({ length: 20_000 }, (_, index) => requesting({ [`example.org/d${index}`]: "1" }));
+  assert.equal(Object.keys(containerAmounts({ containers }, "requests")).length, 20_000);
 });

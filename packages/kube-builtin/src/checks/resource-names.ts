@@ -131,26 +131,69 @@ export function largest(one: Amounts, other: Amounts): Amounts {
   return { ...one, ...Object.fromEntries(larger) };
 }
 
+/** A sum of amounts in the format of the first of them. The value is known once there are several. */
+interface Sum {
+  readonly first: string;
+  nanos?: bigint;
+}
+
+/** Sums by the name of their resource. A Pod may have very many amounts: each is added in place. */
+type Sums = Map<string, Sum>;
+
+const nanosOf = (sum: Sum): bigint => sum.nanos ?? quantityNanos(sum.first);
+
+function addTo(sums: Sums, amounts: Amounts): void {
+  for (const [name, value] of Object.entries(amounts)) {
+    const sum = sums.get(name);
+    if (sum === undefined) sums.set(name, { first: value });
+    else sum.nanos = nanosOf(sum) + quantityNanos(value);
+  }
+}
+
+function raiseTo(most: Sums, name: string, sum: Sum): void {
+  const known = most.get(name);
+  if (known === undefined || nanosOf(sum) > nanosOf(known)) most.set(name, { ...sum });
+}
+
+interface InitContainer {
+  readonly own: Amounts;
+  /** Whether it keeps running beside the containers. */
+  readonly isSidecar: boolean;
+}
+
+/** What init containers need while they run, one after the other, each with the sidecars before it. */
+function initAmounts(containers: readonly InitContainer[]): Sums {
+  const sidecars: Sums = new Map();
+  const most: Sums = new Map();
+  for (const { own, isSidecar } of containers) {
+    if (isSidecar) addTo(sidecars, own);
+    // Resources that it does not name need what the sidecars need, which is counted already.
+    for (const [name, first] of Object.entries(own)) {
+      const running = sidecars.get(name);
+      if (running === undefined) raiseTo(most, name, { first });
+      else raiseTo(most, name, isSidecar ? running : { first, nanos: quantityNanos(first) + nanosOf(running) });
+    }
+  }
+  return most;
+}
+
 /**
  * What the containers of a Pod request together, or their limits: the sum of the containers, and at least what the init containers need
  * while they run. Init containers that keep running count with the containers.
  */
 export function containerAmounts(spec: JsonObject, member: "requests" | "limits"): Amounts {
-  const of = (container: JsonObject): Amounts => amountsAt(container, ["resources", member]);
-  let total = listAt(spec, "containers").map(of).reduce(added, noAmounts);
-  let sidecars = noAmounts;
-  let initial = noAmounts;
-  for (const container of listAt(spec, "initContainers")) {
-    if (stringAt(container, ["restartPolicy"]) === "Always") {
-      total = added(total, of(container));
-      sidecars = added(sidecars, of(container));
-      initial = largest(initial, sidecars);
-    } else {
-      initial = largest(initial, added(of(container), sidecars));
-    }
-  }
-  return largest(total, initial);
+  const total: Sums = new Map();
+  const initial = listAt(spec, "initContainers").map((container) => ({
+    own: amountsAt(container, ["resources", member]),
+    isSidecar: stringAt(container, ["restartPolicy"]) === "Always",
+  }));
+  for (const container of listAt(spec, "containers")) addTo(total, amountsAt(container, ["resources", member]));
+  for (const { own } of initial.filter(({ isSidecar }) => isSidecar)) addTo(total, own);
+  for (const [name, sum] of initAmounts(initial)) raiseTo(total, name, sum);
+  return Object.fromEntries(Array.from(total, ([name, sum]) => [name, textOf(sum)]));
 }
+
+const textOf = ({ first, nanos }: Sum): string => (nanos === undefined ? first : quantityText(nanos, first));
 
 const nanosOfMilli = 1_000_000n;
 

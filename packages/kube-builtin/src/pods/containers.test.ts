@@ -7,7 +7,8 @@ import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { containerResourceErrors } from "../checks/resource-names.ts";
-import { checkingContainers, overheadErrors, resources, trimmedImage } from "./containers.ts";
+import { resources } from "./container-resources.ts";
+import { checkingContainers, overheadErrors, trimmedImage } from "./containers.ts";
 
 type Case = readonly [name: string, object: JsonObject, want: readonly string[]];
 
@@ -296,4 +297,23 @@ test("images have no space around them, and overhead is checked as limits are", 
   assert.deepEqual(overheadErrors({ cpu: "-1" }, "o").map(fieldErrorText), [
     'o.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
   ]);
+});
+
+test("the amounts of a container that has very many of them are checked in parts", () => {
+  const amounts = Object.fromEntries(Array.from({ length: 45_000 }, (_, index) => [`example.org/d${index}`, "1"]));
+  const partsOf = (requests: JsonObject): [parts: number, errors: number] => {
+    const work = checkingContainers(
+      { containers: [main({ resources: { limits: amounts, requests } })] },
+      "s",
+      new Map(),
+    );
+    for (let parts = 0; ; parts++) {
+      const { done, value } = work.next();
+      if (done) return [parts, value.length];
+    }
+  };
+  const [parts, errors] = partsOf(amounts);
+  assert.ok(parts > 300, `${parts} parts`);
+  assert.equal(errors, 0);
+  assert.equal(partsOf(Object.fromEntries(Object.keys(amounts).map((name) => [name, "2"])))[1], 100);
 });

@@ -15,83 +15,23 @@ import {
 import {
   duplicateValue,
   type FieldError,
-  findingFirstErrors,
   firstErrors,
-  firstErrorsByName,
   forbiddenValue,
   invalidValue,
-  keyPath,
   notFoundValue,
   requiredValue,
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { compareQuantities } from "@purlin/kube-objects/typed";
-import {
-  amountErrors,
-  containerResourceErrors,
-  hugePageErrors,
-  isHugePages,
-  isNative,
-} from "../checks/resource-names.ts";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
+import { containerResourceErrors } from "../checks/resource-names.ts";
 import { exactlyOneOf } from "../checks/rule-checks.ts";
 import { env, envFrom, lifeOfContainer, noLifeOfInitContainer } from "./container-parts.ts";
+import { checkingResources, claimNames, resources } from "./container-resources.ts";
 import { containerSecurity } from "./security.ts";
 import { volumeMounts } from "./volumes.ts";
-
-const mayExceed = (name: string): boolean => isNative(name) && !isHugePages(name);
-
-/** What is wrong with what a container, or the whole Pod, asks for and may use. */
-export function resources(nameErrors: (name: string, path: string) => FieldError[], claims: readonly string[]): Check {
-  return (container, path) => {
-    const own = objectAt(container, ["resources"]);
-    const [limits, requests] = [objectAt(own, ["limits"]), objectAt(own, ["requests"])];
-    const at = `${path}.resources`;
-    const names = [...Object.keys(limits), ...Object.keys(requests)];
-    const needsMore = names.some(isHugePages) && !names.some((name) => name === "cpu" || name === "memory");
-    return [
-      ...amountsOf(limits, `${at}.limits`, nameErrors),
-      ...requestErrors({ requests, limits }, at, nameErrors),
-      ...(needsMore ? [forbiddenValue(at, "HugePages require cpu or memory")] : []),
-      ...claimErrors(listAt(own, "claims"), `${at}.claims`, claims),
-    ];
-  };
-}
-
-/** The names of the claims of a Pod. A claim without a name is refused elsewhere. */
-export function claimNames(spec: JsonObject): string[] {
-  return [...new Set(listAt(spec, "resourceClaims").flatMap((claim) => stringAt(claim, ["name"]) || []))];
-}
-
-/** The claims of the Pod that a container uses. */
-function claimErrors(claims: readonly JsonObject[], path: string, known: readonly string[]): FieldError[] {
-  const taken = new Set<string>();
-  const where = known.length === 0 ? " which is empty" : `: ${known.toSorted().join(", ")}`;
-  return firstErrors(claims, (claim, index) => {
-    const [name, request, at] = [stringAt(claim, ["name"]), stringAt(claim, ["request"]), `${path}[${index}]`];
-    if (name === "") return [requiredValue(at)];
-    const missing = { ...notFoundValue(at, name) };
-    const body = `${missing.body}: must be one of the names in pod.spec.resourceClaims${where}`;
-    return [...takenClaim({ name, request }, at, taken), ...(known.includes(name) ? [] : [{ ...missing, body }])];
-  });
-}
-
-function takenClaim(
-  { name, request }: { readonly name: string; readonly request: string },
-  at: string,
-  taken: Set<string>,
-): FieldError[] {
-  if (taken.has(name)) return [duplicateValue(at, name)];
-  const key = request === "" ? name : `${name}/${request}`;
-  const invalid =
-    request === "" ? [] : dns1123LabelProblems(request).map((text) => invalidValue(`${at}.request`, request, text));
-  const doubled = taken.has(key) ? [key] : request === "" ? [...taken].filter((one) => one.startsWith(`${name}/`)) : [];
-  taken.add(key);
-  return [...invalid, ...doubled.map((one) => duplicateValue(at, one === key ? key : name))];
-}
 
 const ports: Check = (container, path) => {
   const names = new Set<string>();
@@ -149,10 +89,10 @@ function knownText(text: string, known: readonly string[], at: string): FieldErr
   return known.includes(text) ? [] : [unsupportedValue(at, text, known)];
 }
 
-/** What all containers have in common. */
-function common(spec: JsonObject, mounts: Check): Check {
-  const claims = claimNames(spec);
-  return all(
+/** What all containers have in common, in parts. */
+function checkingCommon(spec: JsonObject, mounts: Check): (container: JsonObject, path: string) => Work<FieldError[]> {
+  const rules = { nameErrors: containerResourceErrors, claims: claimNames(spec) };
+  const before = all(
     named("name", dns1123LabelProblems),
     needed("image"),
     oneOf("terminationMessagePolicy", ["File", "FallbackToLogsOnError"]),
@@ -161,10 +101,30 @@ function common(spec: JsonObject, mounts: Check): Check {
     envFrom,
     mounts,
     oneOf("imagePullPolicy", ["Always", "IfNotPresent", "Never"]),
-    resources(containerResourceErrors, claims),
-    resizePolicy(stringAt(spec, ["restartPolicy"])),
-    containerSecurity(spec),
   );
+  const after = all(resizePolicy(stringAt(spec, ["restartPolicy"])), containerSecurity(spec));
+  return function* (container, path) {
+    const first = before(container, path);
+    const ofResources = yield* checkingResources(container, path, rules);
+    return [...first, ...ofResources, ...after(container, path)];
+  };
+}
+
+/** Most errors of one list of containers that are reported. */
+const mostErrors = 100;
+
+/** The first errors of containers whose checks are done in parts. */
+function* findingErrors(
+  containers: readonly JsonObject[],
+  checking: (container: JsonObject, index: number) => Work<readonly FieldError[]>,
+): Work<FieldError[]> {
+  const errors: FieldError[] = [];
+  for (const [index, container] of containers.entries()) {
+    if (errors.length >= mostErrors) break;
+    errors.push(...(yield* checking(container, index)));
+    yield;
+  }
+  return errors;
 }
 
 /** Ports of the host that two containers want. */
@@ -189,7 +149,7 @@ export function* checkingContainers(
   volumes: ReadonlyMap<string, JsonObject>,
 ): Work<FieldError[]> {
   const main = listAt(spec, "containers");
-  const shared = common(spec, volumeMounts(volumes));
+  const shared = checkingCommon(spec, volumeMounts(volumes));
   const life = lifeOfContainer(spec);
   const debugging = ephemeral(spec);
   const names = new Set<string>();
@@ -205,24 +165,23 @@ export function* checkingContainers(
     const errors = unique(container, at);
     return areNamed && stringAt(container, ["name"]) === "" ? [] : errors;
   };
-  const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
+  /** Finds the errors of one list: those of all containers, then those of this list alone. */
+  const ofList = (list: string, own: Check): Work<FieldError[]> =>
+    findingErrors(listAt(spec, list), function* (one, index) {
+      const at = `${path}.${list}[${index}]`;
+      return [...(yield* shared(one, at)), ...own(one, at)];
+    });
   const ofMain = [
     ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
-    ...(yield* findingFirstErrors(main, (one, index) =>
-      all(shared, unique, life, restartPolicy({ isInit: false }))(one, at("containers", index)),
-    )),
+    ...(yield* ofList("containers", all(unique, life, restartPolicy({ isInit: false })))),
     ...hostPortConflicts(main, `${path}.containers`),
   ];
   yield;
-  const ofInit = yield* findingFirstErrors(listAt(spec, "initContainers"), (one, index) => [
-    ...all(shared, restartPolicy({ isInit: true }), uniqueInit)(one, at("initContainers", index)),
-    ...hostPortConflicts([one], `${path}.initContainers`),
-    ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
-  ]);
+  const ownPorts: Check = (one) => hostPortConflicts([one], `${path}.initContainers`);
+  const initLife: Check = (one, at) => (isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at);
+  const ofInit = yield* ofList("initContainers", all(restartPolicy({ isInit: true }), uniqueInit, ownPorts, initLife));
   yield;
-  const ofEphemeral = yield* findingFirstErrors(listAt(spec, "ephemeralContainers"), (one, index) =>
-    all(shared, trimmedImage, unique, debugging)(one, at("ephemeralContainers", index)),
-  );
+  const ofEphemeral = yield* ofList("ephemeralContainers", all(trimmedImage, unique, debugging));
   return [...ofMain, ...ofInit, ...ofEphemeral];
 }
 
@@ -323,39 +282,4 @@ export function overheadErrors(amounts: JsonObject, path: string): FieldError[] 
     ...error,
     field: error.field.replace(".resources", path),
   }));
-}
-
-type NameErrors = (name: string, path: string) => FieldError[];
-
-function amountsOf(amounts: JsonObject, path: string, nameErrors: NameErrors): FieldError[] {
-  return firstErrorsByName(amounts, (name) => {
-    const [at, amount] = [keyPath(path, name), String(amounts[name])];
-    return [...nameErrors(name, at), ...amountErrors(name, amount, at), ...hugePageErrors(name, amount, at)];
-  });
-}
-
-interface Amounts {
-  readonly requests: JsonObject;
-  readonly limits: JsonObject;
-}
-
-function requestErrors({ requests, limits }: Amounts, path: string, nameErrors: NameErrors): FieldError[] {
-  return firstErrorsByName(requests, (name) => {
-    const own = amountsOf({ [name]: requests[name] ?? "0" }, `${path}.requests`, nameErrors);
-    const [asked, limit] = [String(requests[name]), ownValue(limits, name)];
-    if (limit === undefined) {
-      const why = "Limit must be set for non overcommitable resources";
-      return mayExceed(name) ? own : [...own, requiredValue(`${path}.limits`, why)];
-    }
-    const order = compareQuantities(asked, String(limit));
-    if (order !== 0 && !mayExceed(name)) {
-      return [...own, invalidValue(`${path}.requests`, asked, `must be equal to ${name} limit of ${String(limit)}`)];
-    }
-    return order > 0
-      ? [
-          ...own,
-          invalidValue(`${path}.requests`, asked, `must be less than or equal to ${name} limit of ${String(limit)}`),
-        ]
-      : own;
-  });
 }

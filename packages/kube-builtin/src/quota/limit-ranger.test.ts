@@ -2,6 +2,7 @@
 // The rules of LimitRanges, and what they give to Pods and refuse. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { AdmissionPlugin, Store } from "@purlin/kube-apiserver/kinds";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -136,7 +137,7 @@ function storeOf(...ranges: JsonObject[]): Store<JsonObject> {
   } as unknown as Store<JsonObject>;
 }
 
-type Attributes = Parameters<NonNullable<AdmissionPlugin["admit"]>>[0];
+type Attributes = Parameters<NonNullable<AdmissionPlugin["admitting"]>>[0];
 const type = (resource: string) => ({ group: "", resource, kind: resource }) as unknown as Attributes["type"];
 const attributes = (resource: string, object: JsonObject): Attributes =>
   ({
@@ -151,12 +152,15 @@ const pluginOf = (...limits: JsonObject[]): AdmissionPlugin => limitRanger(store
 
 function refusal(plugin: AdmissionPlugin, resource: string, object: JsonObject): string {
   try {
-    plugin.validate?.(attributes(resource, object) as Parameters<NonNullable<AdmissionPlugin["validate"]>>[0]);
+    finish(plugin.validating?.(attributes(resource, object)) ?? assert.fail());
     return "";
   } catch (error) {
     return String((error as Error).message);
   }
 }
+
+const admitted = (plugin: AdmissionPlugin, resource: string, object: JsonObject): JsonObject =>
+  finish(plugin.admitting?.(attributes(resource, object)) ?? assert.fail());
 
 const pod = (...containers: JsonObject[]): JsonObject => ({ spec: { containers } });
 const container = (requests: JsonObject, limits: JsonObject = {}): JsonObject => ({
@@ -168,7 +172,7 @@ test("new Pods get the defaults that they lack, and an annotation that lists the
   const plugin = pluginOf(limit({ default: { memory: "2Gi", cpu: "1" }, defaultRequest: { cpu: "500m" } }));
   const sent = { ...pod(container({}, { cpu: "3" }), { name: "d" }), metadata: { annotations: { a: "b" } } };
   const copy = structuredClone(sent);
-  assert.deepEqual(plugin.admit?.(attributes("pods", sent)), {
+  assert.deepEqual(admitted(plugin, "pods", sent), {
     metadata: {
       annotations: {
         a: "b",
@@ -186,12 +190,84 @@ test("new Pods get the defaults that they lack, and an annotation that lists the
   assert.deepEqual(sent, copy);
 });
 
+test("of several ranges the first gives a default, and the annotation lists what the last one gave", () => {
+  const ranges = [{ memory: "1Gi", cpu: "1" }, { cpu: "2", "ephemeral-storage": "2Gi" }, { cpu: "3" }];
+  const plugin = limitRanger(
+    storeOf(...ranges.map((amounts) => ({ spec: { limits: [limit({ default: amounts })] } }))),
+  );
+  const initContainers = [{ name: "i", resources: { limits: { cpu: "4" } } }];
+  assert.deepEqual(admitted(plugin, "pods", { spec: { containers: [{ name: "c" }], initContainers } }), {
+    metadata: {
+      annotations: {
+        "kubernetes.io/limit-ranger":
+          "LimitRanger plugin set: ephemeral-storage limit for container c; ephemeral-storage limit for init container i",
+      },
+    },
+    spec: {
+      containers: [{ name: "c", resources: { limits: { memory: "1Gi", cpu: "1", "ephemeral-storage": "2Gi" } } }],
+      initContainers: [{ name: "i", resources: { limits: { memory: "1Gi", cpu: "4", "ephemeral-storage": "2Gi" } } }],
+    },
+  });
+});
+
+/** Amounts of 4,000 devices. */
+const devices: JsonObject = Object.fromEntries(
+  Array.from({ length: 4_000 }, (_, index) => [`example.org/device-${index}`, "1"]),
+);
+const named = (count: number, limits: JsonObject = {}): JsonObject[] =>
+  Array.from({ length: count }, (_, index) => ({ name: `c${index}`, resources: { limits } }));
+const tooLong = 'Pod "p" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes';
+
+test("a Pod that would get more defaults than its annotation can list is refused, and is not filled first", () => {
+  const plugin = pluginOf(limit({ default: devices }));
+  const refused = (metadata: JsonObject, containers: JsonObject[]): string => {
+    try {
+      admitted(plugin, "pods", { metadata, spec: { containers } });
+      return "";
+    } catch (error) {
+      return String((error as Error).message);
+    }
+  };
+  assert.equal(refused({ name: "p" }, named(2)), "");
+  assert.equal(refused({ name: "p" }, named(3)), tooLong);
+  assert.equal(refused({ generateName: "p-" }, named(3)), tooLong.replace('"p"', '"p-"'));
+  // Filling these would take gigabytes.
+  assert.equal(refused({ name: "p" }, named(100_000)), tooLong);
+  assert.equal(refused({ name: "p" }, [...named(100, devices), ...named(2)]), "", "what they have is not listed");
+});
+
+test("defaults of many ranges that no Pod can get are refused when they are read", () => {
+  const many = Array.from({ length: 40 }, (_, range) =>
+    Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`example.org/r${range}-${index}`, "1"])),
+  );
+  const plugin = limitRanger(storeOf(...many.map((one) => ({ spec: { limits: [limit({ defaultRequest: one })] } }))));
+  assert.throws(() => admitted(plugin, "pods", { metadata: { name: "p" }, ...pod(container({})) }), {
+    message: tooLong,
+  });
+  const empty = { spec: {} };
+  assert.equal(admitted(plugin, "pods", empty), empty);
+});
+
+test("filling and comparing many containers are done in parts", () => {
+  const few = Object.fromEntries(Object.entries(devices).slice(0, 10));
+  const plugin = pluginOf(limit({ default: { cpu: "1" }, max: few }));
+  const object = pod(...named(2_000, few));
+  for (const work of [
+    plugin.admitting?.(attributes("pods", object)),
+    plugin.validating?.(attributes("pods", object)),
+  ]) {
+    let parts = 0;
+    while (!work?.next().done) parts++;
+    assert.ok(parts > 10, `${parts} parts`);
+  }
+});
+
 test("a Pod that lacks nothing, and other objects, stay as they are", () => {
   const plugin = pluginOf(limit({ default: { cpu: "1" } }));
   const whole = pod(container({}, { cpu: "3" }));
-  assert.equal(plugin.admit?.(attributes("pods", whole)), whole);
+  assert.equal(admitted(plugin, "pods", whole), whole);
   const claim = { spec: {} };
-  assert.equal(plugin.admit?.(attributes("persistentvolumeclaims", claim)), claim);
+  assert.equal(admitted(plugin, "persistentvolumeclaims", claim), claim);
 });
 
 test("the plugin handles new Pods and all writes of claims", () => {
@@ -290,6 +366,15 @@ for (const [name, one, object, want] of demands) {
     assert.equal(refusal(pluginOf(one), "pods", object), want === "" ? "" : `pods "x" is forbidden: ${want}`);
   });
 }
+
+test("the first 100 problems of a Pod are listed", () => {
+  const problems = refusal(pluginOf(limit({ max: devices })), "pods", pod(...named(5_000))).split(", ");
+  assert.equal(problems.length, 100);
+  assert.match(
+    problems[99] ?? "",
+    /^maximum example\.org\/device-\d+ usage per Container is 1\. {2}No limit is specified\]$/,
+  );
+});
 
 test("a claim is within the bounds of its LimitRange", () => {
   const plugin = pluginOf({ type: "PersistentVolumeClaim", min: { storage: "1Gi" }, max: { storage: "2Gi" } });

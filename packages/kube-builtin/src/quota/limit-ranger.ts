@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type AdmissionPlugin,
-  type KindRules,
-  listAt,
-  metaOf,
-  type Store,
-  withEmptyLists,
-  withMeta,
-} from "@purlin/kube-apiserver/kinds";
+import { isPartDone, sorting, type Work } from "@purlin/base";
+import { type AdmissionPlugin, type KindRules, listAt, type Store, withEmptyLists } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
@@ -18,7 +11,7 @@ import {
   keyPath,
   requiredValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { compareUtf8, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
@@ -30,9 +23,8 @@ import {
   isNative,
   resourceNameErrors,
 } from "../checks/resource-names.ts";
+import { fillingContainers } from "./limit-defaults.ts";
 import { NamespacedObjects, podAmounts } from "./object-usage.ts";
-
-const annotation = "kubernetes.io/limit-ranger";
 
 /** The plugin that gives new Pods the default limits and requests of LimitRanges, and refuses objects outside the limits. */
 export function limitRanger(store: Store<JsonObject>): AdmissionPlugin {
@@ -44,65 +36,18 @@ export function limitRanger(store: Store<JsonObject>): AdmissionPlugin {
       subresource === "" &&
       ((type.resource === "pods" && operation === "CREATE") ||
         (type.resource === "persistentvolumeclaims" && (operation === "CREATE" || operation === "UPDATE"))),
-    admit: ({ object, namespace, type }) =>
-      type.resource === "pods" ? ranges.in(namespace).reduce(withContainerDefaults, object) : object,
-    validate: ({ object, namespace, type, name }) => {
-      for (const range of object === undefined ? [] : ranges.in(namespace)) {
-        const problems =
-          type.resource === "pods" ? podProblems(range, object ?? {}) : claimProblems(range, object ?? {});
+    *admitting({ object, namespace, type }) {
+      return type.resource === "pods" ? yield* fillingContainers(object, ranges.in(namespace)) : object;
+    },
+    *validating({ object, namespace, type, name }) {
+      if (object === undefined) return;
+      const demands = type.resource === "pods" ? demandsOfPod(object) : demandsOfClaim(object);
+      for (const range of ranges.in(namespace)) {
+        const problems = yield* findingProblems(range, demands);
         if (problems.length > 0)
           throw forbidden(type, name, problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`);
       }
     },
-  };
-}
-
-const limitsOf = (range: JsonObject, type: string): JsonObject[] =>
-  listAt(range, "spec", "limits").filter((item) => stringAt(item, ["type"]) === type);
-
-/** The Pod with the defaults of a LimitRange, and an annotation that lists them. */
-function withContainerDefaults(pod: JsonObject, range: JsonObject): JsonObject {
-  const items = limitsOf(range, "Container");
-  const merged = (name: string): Amounts =>
-    Object.assign({}, ...items.map((item) => amountsAt(item, [name]))) as Amounts;
-  const [limits, requests] = [merged("default"), merged("defaultRequest")];
-  const notes: string[] = [];
-  const filled = (list: string, noun: string): JsonObject[] =>
-    listAt(pod, "spec", list).map((container) => filledContainer(container, { limits, requests, noun, notes }));
-  const containers = filled("containers", "container");
-  const initContainers = filled("initContainers", "init container");
-  if (notes.length === 0) return pod;
-  const spec = {
-    ...objectAt(pod, ["spec"]),
-    containers,
-    ...(initContainers.length > 0 && { initContainers }),
-  };
-  const text = `LimitRanger plugin set: ${notes.join("; ")}`;
-  return withMeta({ ...pod, spec }, { annotations: { ...metaOf(pod).annotations, [annotation]: text } });
-}
-
-interface Filling {
-  readonly limits: Amounts;
-  readonly requests: Amounts;
-  readonly noun: string;
-  readonly notes: string[];
-}
-
-function filledContainer(container: JsonObject, { limits, requests, noun, notes }: Filling): JsonObject {
-  const resources = objectAt(container, ["resources"]);
-  const fill = (member: "requests" | "limits", defaults: Amounts): JsonObject => {
-    const own = amountsAt(resources, [member]);
-    const missing = Object.keys(defaults).filter((name) => own[name] === undefined);
-    if (missing.length > 0) {
-      const word = member === "requests" ? "request" : "limit";
-      notes.push(`${missing.sort().join(", ")} ${word} for ${noun} ${stringAt(container, ["name"])}`);
-    }
-    const all = { ...defaults, ...own };
-    return Object.keys(all).length === 0 ? {} : { [member]: all };
-  };
-  return {
-    ...container,
-    resources: { ...resources, ...fill("requests", requests), ...fill("limits", limits) },
   };
 }
 
@@ -112,44 +57,84 @@ interface Demand {
   readonly limits: Amounts;
 }
 
-function podProblems(range: JsonObject, pod: JsonObject): string[] {
-  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
-  return listAt(range, "spec", "limits").flatMap((item) => {
-    const type = stringAt(item, ["type"]);
-    if (type === "Pod") {
-      return demandProblems(item, { type, requests: podAmounts(pod, "requests"), limits: podAmounts(pod, "limits") });
-    }
-    if (type !== "Container") return [];
-    return containers.flatMap((container) =>
-      demandProblems(item, {
-        type,
-        requests: amountsAt(container, ["resources", "requests"]),
-        limits: amountsAt(container, ["resources", "limits"]),
-      }),
-    );
-  });
-}
+/** What an object asks for, by the types of limits that concern it. Found when a limit asks for it, and once. */
+type Demands = ReadonlyMap<string, () => readonly Demand[]>;
 
-function claimProblems(range: JsonObject, claim: JsonObject): string[] {
-  const type = "PersistentVolumeClaim";
-  const requests = amountsAt(claim, ["spec", "resources", "requests"]);
-  return limitsOf(range, type).flatMap((item) => [
-    ...each(item, "min", (name, least) => minProblem(name, least, { type, requests, limits: {} })),
-    ...each(item, "max", (name, most) => maxRequestProblem(name, most, { type, requests })),
+function demandsOfPod(pod: JsonObject): Demands {
+  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
+  const ofContainer = (container: JsonObject): Demand => ({
+    type: "Container",
+    requests: amountsAt(container, ["resources", "requests"]),
+    limits: amountsAt(container, ["resources", "limits"]),
+  });
+  const whole = (): Demand => ({
+    type: "Pod",
+    requests: podAmounts(pod, "requests"),
+    limits: podAmounts(pod, "limits"),
+  });
+  return new Map([
+    ["Pod", once(() => [whole()])],
+    ["Container", once(() => containers.map(ofContainer))],
   ]);
 }
 
-function demandProblems(item: JsonObject, demand: Demand): string[] {
-  return [
-    ...each(item, "min", (name, least) => minProblem(name, least, demand)),
-    ...each(item, "max", (name, most) => maxProblem(name, most, demand)),
-    ...each(item, "maxLimitRequestRatio", (name, most) => ratioProblem(name, most, demand)),
-  ];
+function demandsOfClaim(claim: JsonObject): Demands {
+  const type = "PersistentVolumeClaim";
+  const requests = amountsAt(claim, ["spec", "resources", "requests"]);
+  return new Map([[type, () => [{ type, requests, limits: {} }]]]);
 }
 
-function each(item: JsonObject, member: string, check: (name: string, value: string) => string | undefined): string[] {
-  const amounts = amountsAt(item, [member]);
-  return sortedKeys(objectAt(item, [member])).flatMap((name) => check(name, amounts[name] ?? "0") ?? []);
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Most problems that one response lists. */
+const mostProblems = 100;
+
+/** The first problems of an object with a LimitRange, in the order of its limits. */
+function* findingProblems(range: JsonObject, demands: Demands): Work<string[]> {
+  const problems: string[] = [];
+  for (const item of listAt(range, "spec", "limits")) {
+    const demanded = demands.get(stringAt(item, ["type"]))?.() ?? [];
+    const bounds = demanded.length === 0 ? [] : yield* boundsOf(item);
+    for (const demand of demanded) {
+      for (const { name, amount, problem } of bounds) {
+        if (isPartDone()) yield;
+        const found = problem(name, amount, demand);
+        if (found !== undefined) problems.push(found);
+        if (problems.length >= mostProblems) return problems;
+      }
+    }
+  }
+  return problems;
+}
+
+type FindProblem = (name: string, amount: string, demand: Demand) => string | undefined;
+
+/** One amount of a limit, and how to compare it. */
+interface Bound {
+  readonly name: string;
+  readonly amount: string;
+  readonly problem: FindProblem;
+}
+
+function* boundsOf(item: JsonObject): Work<Bound[]> {
+  const isOfClaims = stringAt(item, ["type"]) === "PersistentVolumeClaim";
+  const ofAll: readonly (readonly [member: string, problem: FindProblem])[] = [
+    ["min", minProblem],
+    ["max", isOfClaims ? maxRequestProblem : maxProblem],
+  ];
+  const bounds: Bound[] = [];
+  for (const [member, problem] of isOfClaims ? ofAll : [...ofAll, ["maxLimitRequestRatio", ratioProblem] as const]) {
+    const amounts = amountsAt(item, [member]);
+    const names = yield* sorting(Object.keys(amounts), compareUtf8);
+    for (const name of names) bounds.push({ name, amount: amounts[name] ?? "0", problem });
+  }
+  return bounds;
 }
 
 function minProblem(name: string, least: string, { type, requests, limits }: Demand): string | undefined {
