@@ -206,6 +206,28 @@ test("reviews with selectors as long as a request", async () => {
   }
 });
 
+test("80 bindings of 24,000 users each", async () => {
+  const bindings = `/apis/${group}/v1/namespaces/many/rolebindings`;
+  await created("/api/v1/namespaces", { metadata: { name: "many" } });
+  const users = (index: number): JsonObject[] => list(24_000, (i) => ({ kind: "User", name: `u${index}-${i}` }));
+  const roleRef = { apiGroup: group, kind: "ClusterRole", name: "view" };
+  await server.during("80 bindings", async () => {
+    for (const index of list(80, (i) => i)) {
+      await created(bindings, { metadata: { name: `b${index}` }, roleRef, subjects: users(index) });
+    }
+  });
+  const pods = "/api/v1/namespaces/many/pods";
+  await server.during("requests of users with and without a binding", async () => {
+    assert.equal((await as("other", ["GET", pods])).code, 403);
+    assert.equal((await as("u79-23999", ["GET", pods])).code, 200);
+  });
+  await server.during("a request after a change", async () => {
+    assert.equal((await sendJson(server.target, ["DELETE", `${bindings}/b79`])).code, 200);
+    assert.equal((await as("u79-23999", ["GET", pods])).code, 403);
+    assert.equal((await as("u0-0", ["GET", pods])).code, 200);
+  });
+});
+
 test("memory stays bounded", () => {
   server.requireBoundedMemory();
 });

@@ -4,7 +4,7 @@ import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
 import type { Store } from "../../store/store.ts";
 import type { AccessAttributes, AccessDecision, Authorizing, RoleRef, RuleResolver, RuleSet } from "../authorizer.ts";
 import { mastersGroup, type User } from "../user.ts";
-import { RbacIndex, subjectText, type UserBinding } from "./rbac-index.ts";
+import { printingSubject, RbacIndex, type UserBinding } from "./rbac-index.ts";
 import { type RuleIndex, soughtAccess } from "./rule-index.ts";
 import { type MissingRoles, SharedGrants, type UserGrants } from "./user-grants.ts";
 
@@ -88,9 +88,12 @@ export class RbacAccess {
     const wanted = soughtAccess(access);
     let steps = 0;
     for (const grants of inOrder(ofCluster, own)) {
-      for (const { by, role } of grants.distinct) {
-        const rules = role.rules ?? (yield* role.indexing());
-        if (rules.has(wanted)) return { allowed: true, reason: reasonOf(by) };
+      for (const grant of grants.distinct) {
+        const rules = grant.role.rules ?? (yield* grant.role.indexing());
+        if (rules.has(wanted)) {
+          grant.reason ??= yield* printingReason(grant.by);
+          return { allowed: true, reason: grant.reason };
+        }
         steps += rules.steps;
         if (steps <= manySteps) continue;
         steps = 0;
@@ -149,11 +152,12 @@ function inOrder(ofCluster: UserGrants, own: UserGrants): readonly UserGrants[] 
   return own === ofCluster ? [own] : [ofCluster, own];
 }
 
-function reasonOf(by: UserBinding): string {
+function* printingReason(by: UserBinding): Work<string> {
   const { name, namespace, role } = by.binding;
   const what =
     namespace === "" ? `ClusterRoleBinding ${goQuote(name)}` : `RoleBinding ${goQuote(`${name}/${namespace}`)}`;
-  return `RBAC: allowed by ${what} of ${role.kind} ${goQuote(role.name)} to ${subjectText(by)}`;
+  const subject = yield* printingSubject(by);
+  return `RBAC: allowed by ${what} of ${role.kind} ${goQuote(role.name)} to ${subject}`;
 }
 
 /** Users with the same name and groups have the same rights. Names may contain any character, so a plain join is ambiguous. */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isPartDone, type Work } from "@purlin/base";
-import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../objects/object-members.ts";
+import { ValuesByName } from "../../objects/values-by-name.ts";
 import type { Change, Entry, Store, Watch } from "../../store/store.ts";
 import type { RoleRef } from "../authorizer.ts";
 import type { User } from "../user.ts";
 import { RolePlaces, type RolesByPlace, roleKey, StoredRole } from "./stored-roles.ts";
 
-/** A RoleBinding or ClusterRoleBinding. */
+/** A RoleBinding or ClusterRoleBinding. Its subjects are read from the store when they are needed: there can be tens of thousands. */
 interface Binding {
   readonly name: string;
   /** Empty for a ClusterRoleBinding. */
@@ -16,25 +17,24 @@ interface Binding {
   readonly role: RoleRef;
   /** Where the role is in {@link RolesByPlace}. */
   readonly place: number;
-  readonly subjects: readonly Subject[];
+  readonly entry: Entry<JsonObject>;
 }
 
-interface Subject {
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace: string;
-}
-
-/** A binding that names a user. */
+/** A binding that names a user, by its name or by one of its groups. */
 export interface UserBinding {
   readonly binding: Binding;
-  /** The position of its first subject that names the user. */
-  readonly subject: number;
+  readonly user: UserNames;
+}
+
+/** What bindings name a user by. */
+interface UserNames {
+  readonly name: string;
+  readonly groups: ReadonlySet<string>;
 }
 
 /** Bindings that name a user, with all roles of that moment. */
 export interface FoundGrants {
-  /** In no order, and once for each name of the user. */
+  /** In no order, and once for each name of the user that they name. */
   readonly bindings: readonly UserBinding[];
   readonly roles: RolesByPlace;
 }
@@ -42,8 +42,17 @@ export interface FoundGrants {
 const rbacPrefix = "/rbac.authorization.k8s.io/";
 const resources = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
 
-/** Bindings by their keys, each with its first subject that is meant. */
-type BindingsByKey = Map<string, UserBinding>;
+/** The bindings of a namespace by the users and the groups that they name. */
+interface NamespaceBindings {
+  readonly users: ValuesByName<Binding>;
+  readonly groups: ValuesByName<Binding>;
+}
+
+/** The user or the group that a subject of a binding means. */
+interface SubjectKey {
+  readonly of: keyof NamespaceBindings;
+  readonly name: string;
+}
 
 /**
  * The roles and bindings of a store, found by subject without a scan. Follows the store: a change of one object changes only
@@ -55,8 +64,7 @@ export class RbacIndex {
   readonly #store: Store<JsonObject>;
   readonly #roles = new RolePlaces();
   readonly #bindings = new Map<string, Binding>();
-  /** By namespace, then by subject. */
-  readonly #bySubject = new Map<string, Map<string, BindingsByKey>>();
+  readonly #byNamespace = new Map<string, NamespaceBindings>();
   #watch: Watch<JsonObject> | undefined;
   #hasChanges = true;
   #updates: Work<void> | undefined;
@@ -132,14 +140,15 @@ export class RbacIndex {
    */
   grantsOf(user: User, namespace: string): FoundGrants {
     const bindings: UserBinding[] = [];
-    const bySubject = this.#bySubject.get(namespace);
-    const add = (subject: string): void => {
-      const found = bySubject?.get(subject);
-      if (found !== undefined) for (const binding of found.values()) bindings.push(binding);
-    };
-    add(`User ${user.name}`);
+    const known = this.#byNamespace.get(namespace);
+    if (known === undefined) return { bindings, roles: this.#roles.snapshot() };
     // A review can name the same group thousands of times.
-    for (const group of new Set(user.groups)) add(`Group ${group}`);
+    const names: UserNames = { name: user.name, groups: new Set(user.groups) };
+    const add = (found: readonly Binding[]): void => {
+      for (const binding of found) bindings.push({ binding, user: names });
+    };
+    add(known.users.of(user.name));
+    for (const group of names.groups) add(known.groups.of(group));
     return { bindings, roles: this.#roles.snapshot() };
   }
 
@@ -147,7 +156,7 @@ export class RbacIndex {
     this.version += 1;
     this.#roles.clear();
     this.#bindings.clear();
-    this.#bySubject.clear();
+    this.#byNamespace.clear();
     const after = this.#store.revision;
     const onReady = (): void => {
       this.#hasChanges = true;
@@ -175,20 +184,19 @@ export class RbacIndex {
     }
     const old = this.#bindings.get(key);
     if (old !== undefined) yield* this.#unbinding(old, key);
-    if (entry !== undefined) yield* this.#adding(key, entry.value);
+    if (entry !== undefined) yield* this.#adding(key, entry);
   }
 
-  *#adding(key: string, object: JsonObject): Work<void> {
-    const read = yield* readingBinding(object);
-    const binding: Binding = { ...read, place: this.#roles.enter(roleKey(read.role)) };
+  *#adding(key: string, entry: Entry<JsonObject>): Work<void> {
+    const { name = "", namespace = "" } = metaOf(entry.value);
+    const role = roleRefOf(entry.value, namespace);
+    const binding: Binding = { name, namespace, role, place: this.#roles.enter(roleKey(role)), entry };
     this.#bindings.set(key, binding);
-    const bySubject = this.#bySubject.get(binding.namespace) ?? new Map<string, BindingsByKey>();
-    this.#bySubject.set(binding.namespace, bySubject);
-    for (const [position, subject] of binding.subjects.entries()) {
-      const name = subjectKey(subject, binding);
-      const bindings = bySubject.get(name);
-      if (bindings === undefined) bySubject.set(name, new Map([[key, { binding, subject: position }]]));
-      else if (!bindings.has(key)) bindings.set(key, { binding, subject: position });
+    const known = this.#byNamespace.get(namespace) ?? { users: new ValuesByName(), groups: new ValuesByName() };
+    this.#byNamespace.set(namespace, known);
+    for (const listed of subjectsOf(binding)) {
+      const subject = subjectKey(listed, binding);
+      if (subject !== undefined) known[subject.of].add(subject.name, binding);
       if (isPartDone()) yield;
     }
   }
@@ -196,15 +204,14 @@ export class RbacIndex {
   *#unbinding(binding: Binding, key: string): Work<void> {
     this.#bindings.delete(key);
     this.#roles.leave(roleKey(binding.role));
-    const bySubject = this.#bySubject.get(binding.namespace);
-    for (const subject of binding.subjects) {
-      const name = subjectKey(subject, binding);
-      const bindings = bySubject?.get(name);
-      bindings?.delete(key);
-      if (bindings?.size === 0) bySubject?.delete(name);
+    const known = this.#byNamespace.get(binding.namespace);
+    if (known === undefined) return;
+    for (const listed of subjectsOf(binding)) {
+      const subject = subjectKey(listed, binding);
+      if (subject !== undefined) known[subject.of].delete(subject.name, binding);
       if (isPartDone()) yield;
     }
-    if (bySubject?.size === 0) this.#bySubject.delete(binding.namespace);
+    if (known.users.size + known.groups.size === 0) this.#byNamespace.delete(binding.namespace);
   }
 }
 
@@ -214,29 +221,36 @@ export function roleRefOf(binding: JsonObject, namespace: string): RoleRef {
   return { kind, name: stringAt(binding, ["roleRef", "name"]), namespace: kind === "Role" ? namespace : "" };
 }
 
-function* readingBinding(object: JsonObject): Work<Omit<Binding, "place">> {
-  const { name = "", namespace = "" } = metaOf(object);
-  const listed = memberAt(object, ["subjects"]);
-  const subjects: Subject[] = [];
-  for (const subject of Array.isArray(listed) ? listed : []) {
+function subjectsOf({ entry }: Binding): readonly JsonValue[] {
+  const listed = memberAt(entry.value, ["subjects"]);
+  return Array.isArray(listed) ? listed : [];
+}
+
+/** Undefined for what is not a subject. */
+function subjectKey(subject: JsonValue, { namespace }: Binding): SubjectKey | undefined {
+  if (!isJsonObject(subject)) return undefined;
+  const [kind, name] = [stringAt(subject, ["kind"]), stringAt(subject, ["name"])];
+  if (kind === "Group") return { of: "groups", name };
+  if (kind !== "ServiceAccount") return { of: "users", name };
+  return { of: "users", name: `system:serviceaccount:${stringAt(subject, ["namespace"]) || namespace}:${name}` };
+}
+
+/** The first subject of a binding that names the user, as reasons print it. */
+export function* printingSubject({ binding, user }: UserBinding): Work<string> {
+  for (const listed of subjectsOf(binding)) {
     if (isPartDone()) yield;
-    if (!isJsonObject(subject)) continue;
-    const text = (member: string): string => stringAt(subject, [member]);
-    subjects.push({ kind: text("kind"), name: text("name"), namespace: text("namespace") });
+    const subject = subjectKey(listed, binding);
+    if (subject === undefined || !isJsonObject(listed)) continue;
+    if (subject.of === "users" ? subject.name === user.name : user.groups.has(subject.name)) {
+      return subjectText(listed, binding);
+    }
   }
-  return { name, namespace, role: roleRefOf(object, namespace), subjects };
+  return subjectText({}, binding);
 }
 
-function subjectKey(subject: Subject, { namespace }: Binding): string {
-  if (subject.kind === "Group") return `Group ${subject.name}`;
-  if (subject.kind !== "ServiceAccount") return `User ${subject.name}`;
-  return `User system:serviceaccount:${subject.namespace || namespace}:${subject.name}`;
-}
-
-/** The subject of a binding that names the user, as reasons print it. */
-export function subjectText({ binding, subject }: UserBinding): string {
-  const { kind = "", name = "", namespace = "" } = binding.subjects[subject] ?? {};
-  return kind === "ServiceAccount"
-    ? `${kind} ${goQuote(`${name}/${namespace || binding.namespace}`)}`
-    : `${kind} ${goQuote(name)}`;
+function subjectText(subject: JsonObject, binding: Binding): string {
+  const text = (member: string): string => stringAt(subject, [member]);
+  return text("kind") === "ServiceAccount"
+    ? `ServiceAccount ${goQuote(`${text("name")}/${text("namespace") || binding.namespace}`)}`
+    : `${text("kind")} ${goQuote(text("name"))}`;
 }

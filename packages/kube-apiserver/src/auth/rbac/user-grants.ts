@@ -9,6 +9,8 @@ import type { StoredRole } from "./stored-roles.ts";
 interface Grant {
   readonly by: UserBinding;
   readonly role: StoredRole;
+  /** Why an access is allowed, once it has been printed. */
+  reason: string | undefined;
 }
 
 /** What the bindings of one namespace, or those of the cluster, give to a user. */
@@ -74,7 +76,7 @@ function* settling({ bindings, roles }: FoundGrants, outer: MissingRoles | undef
       missing.add(by.binding.role);
       continue;
     }
-    const grant = { by, role };
+    const grant: Grant = { by, role, reason: undefined };
     all.push(grant);
     if (given.has(role)) continue;
     given.add(role);
@@ -83,9 +85,9 @@ function* settling({ bindings, roles }: FoundGrants, outer: MissingRoles | undef
   return { all, distinct, missing };
 }
 
-/** By the name of the binding, and of a binding that names the user several times the first subject. */
+/** By the name of the binding: bindings of one namespace have different names. */
 function inOrder(a: UserBinding, b: UserBinding): number {
-  return compareUtf8(a.binding.name, b.binding.name) || a.subject - b.subject;
+  return compareUtf8(a.binding.name, b.binding.name);
 }
 
 /** How many missing roles a text names. A name can be as long as a request has room for. */
