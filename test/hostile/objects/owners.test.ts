@@ -117,3 +117,23 @@ test("15,000 owners of which one exists", { timeout: 60_000 }, async () => {
     await until(async () => (await read("owned")).metadata.ownerReferences?.length === 1);
   });
 });
+
+test("a hundred objects of 15,000 owners that are not known, and a definition after which all are looked at again", async () => {
+  const ownersOf = (object: number): JsonObject[] =>
+    Array.from({ length: 15_000 }, (_, index) => ({
+      ...{ apiVersion: "unknown.example.org/v1", kind: "Unknown", name: "n", uid: `${object}-${index}` },
+    }));
+  await server.during("a hundred objects", async () => {
+    for (let object = 0; object < 100; object++) {
+      await created(configMaps, { metadata: { name: `unknown-${object}`, ownerReferences: ownersOf(object) } });
+    }
+  });
+  await server.during("a definition", async () => {
+    await define(server.target, "Later", definition("Later", {}));
+    await delay(3000);
+  });
+});
+
+test("memory stays bounded", () => {
+  server.requireBoundedMemory();
+});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { isPartDone } from "@purlin/base";
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import type { OwnerReference } from "@purlin/kube-objects/object";
 
@@ -67,6 +68,13 @@ export type Action =
   /** Look at another object, because of what this one is. */
   | { readonly action: "visit"; readonly uid: string };
 
+/** An object that names an owner. It is read when it is needed: what names thousands of owners is large. */
+export interface Dependent {
+  readonly uid: string;
+  /** Undefined when it is no longer an object. */
+  read(): OwnedObject | undefined;
+}
+
 /** The objects around the one that is decided on. */
 export interface World {
   /**
@@ -75,49 +83,82 @@ export interface World {
    */
   ownerOf(reference: OwnerReference, dependent: OwnedObject): OwnedObject | "absent" | "unknown";
   /** The objects that name this one as an owner. */
-  dependentsOf(uid: string): readonly OwnedObject[];
+  dependentsOf(uid: string): readonly Dependent[];
 }
+
+/** Actions one after the other, each decided when it is asked for. Undefined ends a part without one: other work may run there. */
+type Decisions = Generator<Action | undefined, void, void>;
 
 /** What garbage collection wants to happen now because of one object, as owner and as dependent. */
-export function decide(object: OwnedObject, world: World): Action[] {
-  return [...asOwner(object, world), ...asDependent(object, world)];
+export function* decide(object: OwnedObject, world: World): Decisions {
+  yield* asOwner(object, world);
+  yield* asDependent(object, world);
 }
 
-function asOwner(object: OwnedObject, world: World): Action[] {
+function* asOwner(object: OwnedObject, world: World): Decisions {
   if (orphansDependents(object)) {
     const dependents = world.dependentsOf(object.uid);
-    const drops = dependents.map((one): Action => ({ action: "dropOwners", object: one, uids: [object.uid] }));
+    for (const dependent of dependents) {
+      const owned = dependent.read();
+      yield owned && { action: "dropOwners", object: owned, uids: [object.uid] };
+    }
     // The finalizer goes last: while it is there, the work can be taken up again after a crash.
-    return drops.length > 0 ? drops : [{ action: "dropFinalizer", object, finalizer: orphanFinalizer }];
+    if (dependents.length === 0) yield { action: "dropFinalizer", object, finalizer: orphanFinalizer };
+    return;
   }
-  if (!waitsForDependents(object)) return [];
+  if (!waitsForDependents(object)) return;
   const dependents = world.dependentsOf(object.uid);
-  const blocking = dependents.filter((one) => blocks(one, object.uid));
-  if (blocking.length === 0) return [{ action: "dropFinalizer", object, finalizer: foregroundFinalizer }];
-  return dependents.map(({ uid }): Action => ({ action: "visit", uid }));
+  if (!(yield* isBlocked(object.uid, dependents))) {
+    yield { action: "dropFinalizer", object, finalizer: foregroundFinalizer };
+    return;
+  }
+  for (const { uid } of dependents) yield { action: "visit", uid };
 }
 
-function blocks(dependent: OwnedObject, ownerUid: string): boolean {
-  return dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion === true);
+/** Whether the deletion of an owner has to wait for one of its dependents. */
+function* isBlocked(owner: string, dependents: readonly Dependent[]): Generator<undefined, boolean, void> {
+  for (const dependent of dependents) {
+    const references = dependent.read()?.owners ?? [];
+    if (references.some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true)) return true;
+    yield;
+  }
+  return false;
 }
 
-function asDependent(object: OwnedObject, world: World): Action[] {
-  if (object.owners.length === 0) return [];
+function* asDependent(object: OwnedObject, world: World): Decisions {
+  if (object.owners.length === 0) return;
   // One that is already being deleted is left alone, unless it waits itself and is to be hurried on.
-  if (object.isDeleting && !waitsForDependents(object)) return [];
-  const owners = object.owners.map((reference) => ({ reference, owner: world.ownerOf(reference, object) }));
-  if (owners.some(({ owner }) => owner === "unknown")) return [];
-  const gone = owners.filter(({ owner }) => owner === "absent");
-  const waiting = owners.filter(({ owner }) => typeof owner === "object" && waitsForDependents(owner));
-  if (gone.length + waiting.length < owners.length) {
-    const uids = [...gone, ...waiting].map(({ reference }) => reference.uid);
-    return uids.length === 0 ? [] : [{ action: "dropOwners", object, uids }];
+  if (object.isDeleting && !waitsForDependents(object)) return;
+  const owners = yield* ownersOf(object, world);
+  if (owners === undefined) return;
+  const { gone, waiting } = owners;
+  if (gone.length + waiting.length < object.owners.length) {
+    if (gone.length + waiting.length > 0) yield { action: "dropOwners", object, uids: [...gone, ...waiting] };
+    return;
   }
-  if (object.isDeleting) return [];
-  if (waiting.length > 0 && world.dependentsOf(object.uid).length > 0) {
-    return [{ action: "delete", object, policy: "Foreground" }];
+  if (object.isDeleting) return;
+  const isForeground = waiting.length > 0 && world.dependentsOf(object.uid).length > 0;
+  yield { action: "delete", object, policy: isForeground ? "Foreground" : ownPolicy(object) };
+}
+
+/** The uids of owners that do not keep an object. */
+interface LostOwners {
+  readonly gone: readonly string[];
+  /** They are being deleted and wait for their dependents. */
+  readonly waiting: readonly string[];
+}
+
+/** Undefined when there is an owner that cannot be looked up. */
+function* ownersOf(object: OwnedObject, world: World): Generator<undefined, LostOwners | undefined, void> {
+  const [gone, waiting]: [string[], string[]] = [[], []];
+  for (const reference of object.owners) {
+    const owner = world.ownerOf(reference, object);
+    if (owner === "unknown") return undefined;
+    if (owner === "absent") gone.push(reference.uid);
+    else if (waitsForDependents(owner)) waiting.push(reference.uid);
+    if (isPartDone()) yield;
   }
-  return [{ action: "delete", object, policy: ownPolicy(object) }];
+  return { gone, waiting };
 }
 
 /** An object may say itself, by its finalizers, how it is to be deleted. */

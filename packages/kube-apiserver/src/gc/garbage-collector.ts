@@ -1,54 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type AwaitingWork, inTurns, type Work } from "@purlin/base";
 import { isConflict, isDeletionDenied, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type OwnerReference, parseApiVersion } from "@purlin/kube-objects/object";
 import type { ReleasedObject } from "../rest/delete-guard.ts";
-import type { Change, Store, Watch } from "../store/store.ts";
+import type { Entry, Store, Watch } from "../store/store.ts";
 import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
-
-/** The graph of owners and dependents. Only objects that have owners take memory. */
-export class OwnershipIndex {
-  readonly #dependents = new Map<string, Map<string, OwnedObject>>();
-  readonly #byUid = new Map<string, OwnedObject>();
-
-  /** Takes in a new state of an object. */
-  put(object: OwnedObject): void {
-    this.remove(object.uid);
-    if (object.owners.length === 0) return;
-    this.#byUid.set(object.uid, object);
-    for (const { uid } of object.owners) {
-      const dependents = this.#dependents.get(uid) ?? new Map<string, OwnedObject>();
-      dependents.set(object.uid, object);
-      this.#dependents.set(uid, dependents);
-    }
-  }
-
-  /** Forgets an object as a dependent; others may still name it as their owner. */
-  remove(uid: string): void {
-    const known = this.#byUid.get(uid);
-    if (known === undefined) return;
-    this.#byUid.delete(uid);
-    for (const owner of known.owners) {
-      const dependents = this.#dependents.get(owner.uid);
-      dependents?.delete(uid);
-      if (dependents?.size === 0) this.#dependents.delete(owner.uid);
-    }
-  }
-
-  /** A dependent by its uid. */
-  get(uid: string): OwnedObject | undefined {
-    return this.#byUid.get(uid);
-  }
-
-  dependentsOf(uid: string): OwnedObject[] {
-    return [...(this.#dependents.get(uid)?.values() ?? [])];
-  }
-
-  /** All dependents, for a look at everything. */
-  all(): IterableIterator<OwnedObject> {
-    return this.#byUid.values();
-  }
-}
+import { OwnershipIndex, type Stored } from "./ownership-index.ts";
 
 /** Carries out what was decided, as any client would. Every call checks that the object is still the one meant. */
 export interface GarbageActions {
@@ -85,8 +43,8 @@ const parallel = 16;
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #index = new OwnershipIndex();
-  /** Objects that own others or hold back their own deletion; the rest need not be known. */
-  readonly #owners = new Map<string, OwnedObject>();
+  /** Objects that are being deleted, and may have dependents or hold back their own deletion; the rest need not be known. */
+  readonly #deleting = new Map<string, Stored>();
   readonly #waiting = new Set<string>();
   /** Objects being worked on: two visits at once would do the same twice. */
   readonly #busy = new Set<string>();
@@ -95,6 +53,10 @@ export class GarbageCollector {
   /** Objects whose deletion was denied, by what they are, and how often. */
   readonly #denied = new Map<string, { readonly uid: string; readonly attempts: number }>();
   #watch: Watch<JsonObject> | undefined;
+  /** Whether all objects have been seen. Before, it is not known which of them have dependents. */
+  #isLoaded = false;
+  #isFollowing = false;
+  #isWorking = false;
   #stopped = false;
 
   constructor(options: GarbageCollectorOptions) {
@@ -104,10 +66,11 @@ export class GarbageCollector {
   /** Looks at everything there is, then follows changes. */
   start(): void {
     const { store } = this.#options;
+    this.#isLoaded = false;
     const { entries, revision } = store.list({ prefix: "/" });
-    for (const entry of entries) this.#take(ownedObject(entry.value), undefined);
-    this.#watch = store.watch({ scope: "/", after: revision, onReady: () => this.#follow() });
-    this.#follow();
+    const watch = store.watch({ scope: "/", after: revision, onReady: () => this.#follow(watch) });
+    this.#watch = watch;
+    this.#follow(watch, entries);
   }
 
   stop(): void {
@@ -119,7 +82,7 @@ export class GarbageCollector {
 
   /** Looks at every dependent again: a kind that was not served may be there now. */
   revisit(): void {
-    for (const { uid } of this.#index.all()) this.#enqueue(uid);
+    for (const uid of this.#index.uids()) this.#enqueue(uid);
   }
 
   /** Visits an object again whose deletion was denied: nothing protects it any longer. */
@@ -130,40 +93,58 @@ export class GarbageCollector {
     if (denied !== undefined) this.#enqueue(denied.uid);
   }
 
-  #follow(): void {
-    if (this.#stopped || this.#watch === undefined) return;
-    try {
-      for (let changes = this.#watch.take(); changes.length > 0; changes = this.#watch.take()) {
-        for (const change of changes) this.#change(change);
-      }
-    } catch (error) {
+  /** Takes objects, and then changes until there are none. Nothing else takes any meanwhile. */
+  #follow(watch: Watch<JsonObject>, objects: readonly Entry<JsonObject>[] = []): void {
+    if (this.#stopped || this.#watch !== watch || this.#isFollowing) return;
+    this.#isFollowing = true;
+    void inTurns(this.#following(watch, objects)).catch((error: unknown) => this.#restart(error));
+  }
+
+  *#following(watch: Watch<JsonObject>, objects: readonly Entry<JsonObject>[]): Work<void> {
+    for (const entry of objects) {
       if (this.#stopped) return;
-      // History moved on without us: look at everything again.
-      this.#options.onError(error);
-      this.#watch.close();
-      this.start();
+      yield* this.#taking(entry, undefined);
+      yield;
     }
+    this.#isLoaded = true;
+    this.#work();
+    for (let changes = watch.take(); changes.length > 0; changes = watch.take()) {
+      for (const { entry, previous } of changes) {
+        if (this.#stopped) return;
+        yield* this.#taking(entry, previous);
+        yield;
+      }
+    }
+    // In the same part as the last look at the watch, which calls when there is more.
+    this.#isFollowing = false;
   }
 
-  #change({ entry, previous }: Change<JsonObject>): void {
-    this.#take(entry && ownedObject(entry.value), previous && ownedObject(previous.value));
+  /** History moved on without us: looks at everything again. */
+  #restart(error: unknown): void {
+    this.#isFollowing = false;
+    if (this.#stopped) return;
+    this.#options.onError(error);
+    this.#watch?.close();
+    this.start();
   }
 
-  #take(now: OwnedObject | undefined, before: OwnedObject | undefined): void {
-    if (now === undefined) {
-      if (before !== undefined) this.#gone(before);
+  *#taking(entry: Stored | undefined, previous: Stored | undefined): Work<void> {
+    const now = entry && ownedObject(entry.value);
+    const before = previous && ownedObject(previous.value);
+    if (entry === undefined || now === undefined) {
+      if (before !== undefined) yield* this.#losing(before);
       return;
     }
-    this.#index.put(now);
-    if (now.isDeleting) this.#owners.set(now.uid, now);
+    yield* this.#index.putting(entry);
+    if (now.isDeleting) this.#deleting.set(now.uid, entry);
     if (now.owners.length > 0 || now.isDeleting) this.#enqueue(now.uid);
     // Owners that were given up may be waiting for just that.
     for (const { uid } of before?.owners ?? []) this.#enqueue(uid);
   }
 
-  #gone(object: OwnedObject): void {
-    this.#index.remove(object.uid);
-    this.#owners.delete(object.uid);
+  *#losing(object: OwnedObject): Work<void> {
+    yield* this.#index.removing(object.uid);
+    this.#deleting.delete(object.uid);
     clearTimeout(this.#retries.get(object.uid));
     this.#retries.delete(object.uid);
     this.#denied.delete(identityOf({ ...object, group: parseApiVersion(object.apiVersion).group }));
@@ -172,12 +153,28 @@ export class GarbageCollector {
   }
 
   #enqueue(uid: string): void {
-    if (this.#stopped) return;
+    if (this.#stopped || !this.#isKnown(uid)) return;
     this.#waiting.add(uid);
-    queueMicrotask(() => this.#work());
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    queueMicrotask(() => {
+      this.#isWorking = false;
+      this.#work();
+    });
+  }
+
+  /** Whether there is something to decide about an object: owners that others name may be anything. */
+  #isKnown(uid: string): boolean {
+    return this.#index.has(uid) || this.#deleting.has(uid);
+  }
+
+  #read(uid: string): OwnedObject | undefined {
+    const deleting = this.#deleting.get(uid);
+    return this.#index.get(uid) ?? (deleting && ownedObject(deleting.value));
   }
 
   #work(): void {
+    if (!this.#isLoaded) return;
     for (const uid of this.#waiting) {
       if (this.#busy.size >= parallel || this.#stopped) return;
       if (this.#busy.has(uid)) continue;
@@ -190,29 +187,25 @@ export class GarbageCollector {
     }
   }
 
+  /** A visit is not awaited, so its errors are reported here. */
   async #visit(uid: string): Promise<void> {
-    const object = this.#index.get(uid) ?? this.#owners.get(uid);
+    try {
+      await inTurns(this.#visiting(uid));
+    } catch (error) {
+      this.#failed(uid, error);
+    }
+  }
+
+  *#visiting(uid: string): AwaitingWork<void> {
+    const object = this.#read(uid);
     if (object === undefined) return;
     const world: World = {
       ownerOf: (reference: OwnerReference, dependent) => this.#options.ownerOf(reference, dependent),
       dependentsOf: (owner) => this.#index.dependentsOf(owner),
     };
-    for (const action of this.#decided(object, world)) {
-      try {
-        await this.#act(action);
-      } catch (error) {
-        this.#failed(uid, error);
-      }
-    }
-  }
-
-  /** A visit is not awaited, so its errors are reported here. */
-  #decided(object: OwnedObject, world: World): readonly Action[] {
-    try {
-      return decide(object, world);
-    } catch (error) {
-      this.#failed(object.uid, error);
-      return [];
+    for (const action of decide(object, world)) {
+      if (this.#stopped) return;
+      yield action && this.#act(action)?.catch((error: unknown) => this.#failed(uid, error));
     }
   }
 
@@ -250,7 +243,7 @@ export class GarbageCollector {
   }
 
   #deniedAgain(uid: string): number {
-    const object = this.#index.get(uid) ?? this.#owners.get(uid);
+    const object = this.#read(uid);
     if (object === undefined) return 1;
     const name = identityOf({ ...object, group: parseApiVersion(object.apiVersion).group });
     const attempts = (this.#denied.get(name)?.attempts ?? 0) + 1;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { OwnerReference } from "@purlin/kube-objects/object";
 import fc from "fast-check";
 import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
-import { OwnershipIndex } from "./garbage-collector.ts";
+import { OwnershipIndex } from "./ownership-index.ts";
 
 const reference = (name: string, more: Partial<OwnerReference> = {}): OwnerReference => ({
   apiVersion: "v1",
@@ -37,7 +39,10 @@ function world(...objects: OwnedObject[]): World {
       const found = objects.find((one) => one.name === name);
       return found?.uid === uid ? found : "absent";
     },
-    dependentsOf: (uid) => objects.filter((one) => one.owners.some((owner) => owner.uid === uid)),
+    dependentsOf: (uid) =>
+      objects
+        .filter((one) => one.owners.some((owner) => owner.uid === uid))
+        .map((one) => ({ uid: one.uid, read: () => one })),
   };
 }
 
@@ -53,6 +58,9 @@ const short = (action: Action): string => {
       return `visit ${action.uid}`;
   }
 };
+
+const actions = (decisions: Iterable<Action | undefined>): Action[] =>
+  [...decisions].filter((one) => one !== undefined);
 
 const owner = object("owner");
 const waiting = object("owner", { isDeleting: true, finalizers: ["foregroundDeletion"] });
@@ -135,7 +143,8 @@ const rows: Record<string, { about: OwnedObject; others: OwnedObject[]; does: st
   },
 };
 for (const [name, { about, others, does, reason }] of Object.entries(rows)) {
-  test(`garbage collection: ${name}`, () => assert.deepEqual(decide(about, world(...others)).map(short), does, reason));
+  test(`garbage collection: ${name}`, () =>
+    assert.deepEqual(actions(decide(about, world(...others))).map(short), does, reason));
 }
 
 test("an object is read with what matters here", () => {
@@ -166,11 +175,11 @@ test("the index follows any sequence of changes", () => {
       const model = new Map<string, readonly string[]>();
       for (const [uid, owners, isGone] of changes) {
         if (isGone) {
-          index.remove(uid);
+          finish(index.removing(uid));
           model.delete(uid);
           continue;
         }
-        index.put(object(uid, { owners: owners.map((name) => reference(name)) }));
+        finish(index.putting(stored(uid, owners)));
         model.set(uid, owners);
       }
       for (const uid of ["a", "b", "c", "d"]) {
@@ -183,7 +192,17 @@ test("the index follows any sequence of changes", () => {
           expected.sort(),
         );
       }
-      assert.equal([...index.all()].length, [...model.values()].filter((owners) => owners.length > 0).length);
+      const owned = [...model].filter(([, owners]) => owners.length > 0).map(([name]) => name);
+      assert.deepEqual([...index.uids()].sort(), owned.sort());
+      for (const uid of ["a", "b", "c", "d"]) {
+        const owners = index.get(uid)?.owners.map((one) => one.uid);
+        assert.deepEqual(owners, owned.includes(uid) ? model.get(uid) : undefined);
+      }
     }),
   );
 });
+
+function stored(uid: string, owners: readonly string[]): { readonly value: JsonObject } {
+  const ownerReferences = owners.map((name) => ({ ...reference(name) }) as JsonObject);
+  return { value: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: uid, uid, ownerReferences } } };
+}
