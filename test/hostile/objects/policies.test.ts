@@ -2,6 +2,7 @@
 // Admission policies and rules of definitions whose expressions take as long as they may: many, nested, and without cost.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { startAttackedServer } from "../harness/server.ts";
 import { define, definition, objectNamed, objectsOf, sendJson } from "./attacked-kind.ts";
@@ -186,4 +187,48 @@ test("a definition with nine rules of two loops", async () => {
     sendJson(server.target, ["POST", objectsOf("Ruled")], object),
   );
   assert.equal(code, 201, text.slice(0, 300));
+});
+
+test("types of sixty long expressions are checked for a dozen kinds", async () => {
+  const rule = (group: string, ...resources: string[]): JsonObject => ({
+    ...{ apiGroups: [group], apiVersions: ["v1"], operations: ["CREATE"], resources },
+  });
+  const resourceRules = [
+    rule("apps", "deployments", "statefulsets", "daemonsets", "replicasets"),
+    rule("batch", "jobs", "cronjobs"),
+    rule("", "pods", "podtemplates", "replicationcontrollers", "services", "nodes", "persistentvolumes"),
+  ];
+  const long = list(250, () => "object.metadata.name == 'a'").join(" || ");
+  const spec = { matchConstraints: { resourceRules }, ...validations(...list(60, () => long)) };
+  const path = `${admission}/validatingadmissionpolicies`;
+  await server.during("types", async () => {
+    const { code, text } = await sendJson(server.target, ["POST", path], { metadata: { name: "long" }, spec });
+    assert.equal(code, 201, text.slice(0, 300));
+    const isChecked = async (): Promise<boolean> =>
+      (await sendJson(server.target, ["GET", `${path}/long`])).text.includes('"observedGeneration":1');
+    while (!(await isChecked())) await delay(50);
+  });
+});
+
+test("26 configurations of 4,000 webhooks each", async () => {
+  const path = `${admission}/validatingwebhookconfigurations`;
+  const webhook = (index: number): JsonObject => ({
+    ...{ name: `w${index}.example.org`, clientConfig: { url: "https://127.0.0.1:1/" }, sideEffects: "None" },
+    ...{ admissionReviewVersions: ["v1"], failurePolicy: "Ignore" },
+    rules: [{ apiGroups: ["none"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["x"] }],
+    matchConditions: [{ name: "a", expression: "true" }],
+  });
+  await server.during("26 configurations", async () => {
+    for (let index = 0; index < 26; index++) {
+      const configuration = { metadata: { name: `c${index}` }, webhooks: list(4000, webhook) };
+      const { code, text } = await sendJson(server.target, ["POST", path], configuration);
+      assert.equal(code, 201, text.slice(0, 300));
+      const object = { metadata: { name: `configured-${index}` } };
+      assert.equal((await sendJson(server.target, ["POST", configMaps], object)).code, 201);
+    }
+  });
+});
+
+test("memory stays bounded", () => {
+  server.requireBoundedMemory();
 });

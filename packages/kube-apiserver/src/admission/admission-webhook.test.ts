@@ -9,6 +9,7 @@ import { Registry, type ResourceType } from "../registry/registry.ts";
 import { defineKinds, type KindRow } from "../strategy/kind-rules.ts";
 import type { AdmissionAttributes, AdmissionOperation } from "./admission.ts";
 import {
+  type AdmissionWebhook,
   isPolicyType,
   isWebhookConfiguration,
   matchedType,
@@ -16,7 +17,8 @@ import {
   objectSelected,
   operationRule,
   selectorAt,
-  webhooksOf,
+  webhookMatch,
+  webhookOf,
 } from "./admission-webhook.ts";
 
 const status = { name: "status", verbs: ["get"] };
@@ -210,14 +212,15 @@ test("policies, bindings and configurations of webhooks are known by group and r
 });
 
 test("a webhook has the defaults of the API", () => {
-  const [hook] = webhooksOf({ metadata: { name: "conf" }, webhooks: [{ name: "a.b.c", rules: [{}] }] });
-  assert.deepEqual(hook, {
+  assert.deepEqual(webhookMatch({ name: "a.b.c", rules: [{}] }), {
+    rules: [{ operations: [], groups: [], versions: [], resources: [], resourceNames: [], scope: "*" }],
+    isEquivalent: true,
+  });
+  assert.deepEqual(webhookOf({ name: "a.b.c" }, { configuration: "conf", namesakes: 0 }), {
     name: "a.b.c",
     configuration: "conf",
     id: "conf/a.b.c/0",
     config: {},
-    rules: [{ operations: [], groups: [], versions: [], resources: [], resourceNames: [], scope: "*" }],
-    isEquivalent: true,
     namespaceSelector: undefined,
     objectSelector: undefined,
     matchConditions: [],
@@ -230,27 +233,19 @@ test("a webhook has the defaults of the API", () => {
 });
 
 test("the members of a webhook are read", () => {
-  const hook = (more: JsonObject): ReturnType<typeof webhooksOf>[number] | undefined =>
-    webhooksOf({ webhooks: [{ name: "a", ...more }] })[0];
-  assert.equal(hook({ matchPolicy: "Exact" })?.isEquivalent, false);
-  assert.equal(hook({ failurePolicy: "Ignore" })?.ignoresFailure, true);
-  assert.equal(hook({ sideEffects: "None" })?.supportsDryRun, true);
-  assert.equal(hook({ sideEffects: "NoneOnDryRun" })?.supportsDryRun, true);
-  assert.equal(hook({ sideEffects: "Some" })?.supportsDryRun, false);
-  assert.equal(hook({ timeoutSeconds: 3 })?.timeoutMs, 3000);
-  assert.equal(hook({ reinvocationPolicy: "IfNeeded" })?.isReinvoked, true);
+  const hook = (more: JsonObject): AdmissionWebhook =>
+    webhookOf({ name: "a", ...more }, { configuration: "conf", namesakes: 0 });
+  assert.equal(webhookMatch({ matchPolicy: "Exact" }).isEquivalent, false);
+  assert.equal(hook({ failurePolicy: "Ignore" }).ignoresFailure, true);
+  assert.equal(hook({ sideEffects: "None" }).supportsDryRun, true);
+  assert.equal(hook({ sideEffects: "NoneOnDryRun" }).supportsDryRun, true);
+  assert.equal(hook({ sideEffects: "Some" }).supportsDryRun, false);
+  assert.equal(hook({ timeoutSeconds: 3 }).timeoutMs, 3000);
+  assert.equal(hook({ reinvocationPolicy: "IfNeeded" }).isReinvoked, true);
   const version = (...admissionReviewVersions: string[]): string | undefined =>
-    hook({ admissionReviewVersions })?.reviewVersion;
+    hook({ admissionReviewVersions }).reviewVersion;
   assert.equal(version("v1beta1", "v1"), "v1beta1", "the first version that the server knows");
   assert.equal(version("v2", "v1", "v1beta1"), "v1");
-});
-
-test("webhooks of the same name have different ids", () => {
-  const hooks = webhooksOf({ metadata: { name: "c" }, webhooks: [{ name: "a" }, { name: "b" }, { name: "a" }] });
-  assert.deepEqual(
-    hooks.map(({ id }) => id),
-    ["c/a/0", "c/b/0", "c/a/1"],
-  );
 });
 
 const attributes = (more: Partial<AdmissionAttributes>): AdmissionAttributes =>

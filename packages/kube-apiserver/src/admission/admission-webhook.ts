@@ -22,8 +22,6 @@ export interface AdmissionWebhook {
   /** Unique among all webhooks. */
   readonly id: string;
   readonly config: JsonObject;
-  readonly rules: readonly OperationRule[];
-  readonly isEquivalent: boolean;
   readonly namespaceSelector: Selector;
   readonly objectSelector: Selector;
   readonly matchConditions: readonly JsonObject[];
@@ -62,48 +60,59 @@ export function selectorAt(object: JsonObject, name: string): Selector {
 /** A rule of a configuration or a policy. */
 export function operationRule(rule: JsonObject): OperationRule {
   return {
-    operations: textsAt(rule, ["operations"]),
-    groups: textsAt(rule, ["apiGroups"]),
-    versions: textsAt(rule, ["apiVersions"]),
-    resources: textsAt(rule, ["resources"]),
-    resourceNames: textsAt(rule, ["resourceNames"]),
+    operations: wordsAt(rule, "operations"),
+    groups: wordsAt(rule, "apiGroups"),
+    versions: wordsAt(rule, "apiVersions"),
+    resources: wordsAt(rule, "resources"),
+    resourceNames: wordsAt(rule, "resourceNames"),
     scope: stringAt(rule, ["scope"]) || "*",
   };
 }
 
-/** The webhooks of a configuration, in their order. */
-export function webhooksOf(configuration: JsonObject): AdmissionWebhook[] {
-  const { name: own = "" } = metaOf(configuration);
-  const seen = new Map<string, number>();
-  return objectsAt(configuration, ["webhooks"]).map((hook) => {
-    const name = stringAt(hook, ["name"]);
-    const count = seen.get(name) ?? 0;
-    seen.set(name, count + 1);
-    const version = textsAt(hook, ["admissionReviewVersions"]).find((one) => one === "v1" || one === "v1beta1");
-    const sideEffects = stringAt(hook, ["sideEffects"]);
-    return {
-      name,
-      configuration: own,
-      id: `${own}/${name}/${count}`,
-      config: objectAt(hook, ["clientConfig"]),
-      rules: objectsAt(hook, ["rules"]).map(operationRule),
-      isEquivalent: stringAt(hook, ["matchPolicy"]) !== "Exact",
-      namespaceSelector: selectorAt(hook, "namespaceSelector"),
-      objectSelector: selectorAt(hook, "objectSelector"),
-      matchConditions: objectsAt(hook, ["matchConditions"]),
-      ignoresFailure: stringAt(hook, ["failurePolicy"]) === "Ignore",
-      supportsDryRun: sideEffects === "None" || sideEffects === "NoneOnDryRun",
-      timeoutMs: (numberAt(hook, ["timeoutSeconds"]) || 10) * 1000,
-      reviewVersion: version === "v1beta1" ? "v1beta1" : "v1",
-      isReinvoked: stringAt(hook, ["reinvocationPolicy"]) === "IfNeeded",
-    };
-  });
+const noWords: readonly string[] = [];
+
+/** A copy without room for more words: there can be hundreds of thousands of rules. */
+function wordsAt(rule: JsonObject, name: string): readonly string[] {
+  const words = textsAt(rule, [name]);
+  return words.length === 0 ? noWords : words.slice();
+}
+
+/** What a webhook selects. */
+export function webhookMatch(hook: JsonObject): ResourceMatch {
+  return {
+    rules: objectsAt(hook, ["rules"]).map(operationRule),
+    isEquivalent: stringAt(hook, ["matchPolicy"]) !== "Exact",
+  };
+}
+
+/** A webhook of a configuration, of which `namesakes` come before it. */
+export function webhookOf(
+  hook: JsonObject,
+  { configuration, namesakes }: { readonly configuration: string; readonly namesakes: number },
+): AdmissionWebhook {
+  const name = stringAt(hook, ["name"]);
+  const version = textsAt(hook, ["admissionReviewVersions"]).find((one) => one === "v1" || one === "v1beta1");
+  const sideEffects = stringAt(hook, ["sideEffects"]);
+  return {
+    name,
+    configuration,
+    id: `${configuration}/${name}/${namesakes}`,
+    config: objectAt(hook, ["clientConfig"]),
+    namespaceSelector: selectorAt(hook, "namespaceSelector"),
+    objectSelector: selectorAt(hook, "objectSelector"),
+    matchConditions: objectsAt(hook, ["matchConditions"]),
+    ignoresFailure: stringAt(hook, ["failurePolicy"]) === "Ignore",
+    supportsDryRun: sideEffects === "None" || sideEffects === "NoneOnDryRun",
+    timeoutMs: (numberAt(hook, ["timeoutSeconds"]) || 10) * 1000,
+    reviewVersion: version === "v1beta1" ? "v1beta1" : "v1",
+    isReinvoked: stringAt(hook, ["reinvocationPolicy"]) === "IfNeeded",
+  };
 }
 
 // Which writes a rule, a namespace selector and an object selector of a webhook or a policy select.
 
 /** What a webhook or a policy selects. */
-interface ResourceMatch {
+export interface ResourceMatch {
   readonly rules: readonly OperationRule[];
   /** The rules are also compared with other versions of the resource. */
   readonly isEquivalent: boolean;
@@ -130,10 +139,23 @@ export function isWebhookConfiguration({ group, resource }: ResourceType): boole
 
 /** The type that the rules select for a write: its own, or another version of it; undefined when they select none. */
 export function matchedType(match: ResourceMatch, write: AdmissionWrite, catalog: Catalog): ResourceType | undefined {
-  const fits = (type: ResourceType): boolean => match.rules.some((rule) => ruleFits(rule, { ...write, type }));
-  if (fits(write.type)) return write.type;
-  if (!match.isEquivalent) return undefined;
-  return otherVersions(write, catalog).find(fits);
+  return typeMatcher(write, catalog)(match);
+}
+
+/** {@link matchedType} for many matches and one write: its other versions are looked for at most once. */
+export function typeMatcher(
+  write: AdmissionWrite,
+  catalog: Catalog,
+): (match: ResourceMatch) => ResourceType | undefined {
+  let others: readonly ResourceType[] | undefined;
+  return (match) => {
+    const fits = (type: ResourceType): boolean => match.rules.some((rule) => ruleFits(rule, { ...write, type }));
+    if (match.rules.length === 0) return undefined;
+    if (fits(write.type)) return write.type;
+    if (!match.isEquivalent) return undefined;
+    others ??= otherVersions(write, catalog);
+    return others.find(fits);
+  };
 }
 
 /** The other types that show the same objects. */

@@ -2,20 +2,19 @@
 // Admission by what is configured in the store: policies and webhooks.
 
 import { type AwaitingWork, awaited } from "@purlin/base";
-import { compareUtf8, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { metaOf } from "../objects/object-members.ts";
+import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { Catalog, ResourceType } from "../registry/registry.ts";
-import type { Watch } from "../store/store.ts";
+import type { Entry, Watch } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite, ConfiguredAdmission, ConfiguredSteps } from "./admission.ts";
+import { isPolicyType, isWebhookConfiguration, typeMatcher } from "./admission-webhook.ts";
 import {
-  type AdmissionWebhook,
-  isPolicyType,
-  isWebhookConfiguration,
-  matchedType,
-  webhooksOf,
-} from "./admission-webhook.ts";
+  PolicyReader,
+  SelectedStoredWebhook,
+  type StoredWebhook,
+  WebhookReader,
+} from "./configured-admission-objects.ts";
 import { type MutatingPolicyDeps, mutateByPolicies } from "./mutating-policies.ts";
-import { type Policy, policiesOf } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import { evaluatePolicies, type SelectedPolicy } from "./validating-policies.ts";
 import {
   callMutating,
@@ -45,8 +44,10 @@ export class StoredAdmission implements ConfiguredAdmission {
   #wasStarted = false;
   #catalog = 0;
   #generation = 1;
-  #mutating: readonly AdmissionWebhook[] = [];
-  #validating: readonly AdmissionWebhook[] = [];
+  readonly #webhookReader = new WebhookReader();
+  readonly #policyReader = new PolicyReader();
+  #mutating: readonly StoredWebhook[] = [];
+  #validating: readonly StoredWebhook[] = [];
   #policies: readonly Policy[] = [];
   #mutatingPolicies: readonly Policy[] = [];
 
@@ -82,18 +83,22 @@ export class StoredAdmission implements ConfiguredAdmission {
     this.#deps.client.close();
   }
 
-  #selected(hooks: readonly AdmissionWebhook[], write: AdmissionWrite): SelectedWebhook[] {
+  #selected(hooks: readonly StoredWebhook[], write: AdmissionWrite): SelectedWebhook[] {
     if (isWebhookConfiguration(write.type)) return [];
-    return hooks.flatMap((hook, index) => {
-      const type = matchedType(hook, write, this.#deps.catalog());
-      return type === undefined ? [] : [{ hook, type, index }];
-    });
+    const typeOf = typeMatcher(write, this.#deps.catalog());
+    const selected: SelectedWebhook[] = [];
+    for (const [index, hook] of hooks.entries()) {
+      const type = typeOf(hook.match);
+      if (type !== undefined) selected.push(new SelectedStoredWebhook(hook, type, index));
+    }
+    return selected;
   }
 
   #selectedPolicies(policies: readonly Policy[], write: AdmissionWrite): SelectedPolicy[] {
     if (isReview(write.type)) return [];
+    const typeOf = typeMatcher(write, this.#deps.catalog());
     return policies.flatMap((policy) => {
-      const type = matchedType(policy.match, write, this.#deps.catalog());
+      const type = typeOf(policy.match);
       return type === undefined ? [] : [{ policy, type }];
     });
   }
@@ -122,19 +127,16 @@ export class StoredAdmission implements ConfiguredAdmission {
   }
 
   #policiesOf(resource: string): Policy[] {
-    return policiesOf(this.#objects(`${resource}ies`), this.#objects(`${resource}ybindings`));
+    return this.#policyReader.policiesOf(this.#stored(`${resource}ies`), this.#stored(`${resource}ybindings`));
   }
 
-  #webhooks(resource: string): AdmissionWebhook[] {
-    return this.#objects(resource).flatMap(webhooksOf);
+  #webhooks(resource: string): readonly StoredWebhook[] {
+    return this.#webhookReader.webhooksOf(this.#stored(resource));
   }
 
   /** The objects of a resource of the group, by name. */
-  #objects(resource: string): JsonObject[] {
-    return this.#deps.store
-      .list({ prefix: `${prefix}${resource}/` })
-      .entries.map(({ value }) => value)
-      .sort((a, b) => compareUtf8(metaOf(a).name ?? "", metaOf(b).name ?? ""));
+  #stored(resource: string): readonly Entry<JsonObject>[] {
+    return this.#deps.store.list({ prefix: `${prefix}${resource}/` }).entries;
   }
 }
 

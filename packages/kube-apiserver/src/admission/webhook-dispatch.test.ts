@@ -8,7 +8,7 @@ import type { AdmissionMetrics, WebhookOutcome } from "../metrics/admission-metr
 import type { ResourceType } from "../registry/registry.ts";
 import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
 import type { AdmissionAttributes } from "./admission.ts";
-import { webhooksOf } from "./admission-webhook.ts";
+import { webhookOf } from "./admission-webhook.ts";
 import {
   callMutating,
   callValidating,
@@ -67,10 +67,12 @@ async function call(hooks: readonly Hook[], calls: Calls = {}): Promise<Outcome>
   const warnings: string[] = [];
   const annotations: Record<string, string> = {};
   const outcomes: Omit<WebhookOutcome, "seconds">[] = [];
-  const configured = webhooksOf({
-    metadata: { name: "conf" },
-    webhooks: hooks.map(({ name, more }) => ({ name, sideEffects: "None", clientConfig: { url: name }, ...more })),
-  });
+  const configured = hooks.map(({ name, more }) =>
+    webhookOf(
+      { name, sideEffects: "None", clientConfig: { url: name }, ...more },
+      { configuration: "conf", namesakes: 0 },
+    ),
+  );
   const post: WebhookClient["post"] = async ({ config, body }) => {
     const { request } = JSON.parse(body) as { readonly request: { readonly uid: string; readonly object: JsonObject } };
     called.push(String(config["url"]));

@@ -9,6 +9,7 @@ import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectsAt } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
 import { tempDirectory } from "../../test/store/temp-store.ts";
 import { answerValue, startTestServer, type TestServer, testRequest } from "../../test/test-server.ts";
@@ -16,7 +17,7 @@ import { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { startApiServer } from "../server/api-server.ts";
-import { webhooksOf } from "./admission-webhook.ts";
+import { webhookOf } from "./admission-webhook.ts";
 import { callValidating } from "./webhook-dispatch.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -140,8 +141,8 @@ test("a webhook that closes idle connections is called on a new one", async () =
 test("dry runs do not call a webhook with side effects, whatever its failure policy", async () => {
   // Such a configuration cannot be created in v1, but older ones are still stored.
   const attributes = { dryRun: true, operation: "CREATE" } as unknown as Parameters<typeof callValidating>[1];
-  const [stored] = webhooksOf(configuration("effects", { sideEffects: "Some", failurePolicy: "Ignore" }));
-  assert.ok(stored);
+  const [listed] = objectsAt(configuration("effects", { sideEffects: "Some", failurePolicy: "Ignore" }), ["webhooks"]);
+  const stored = webhookOf(listed ?? {}, { configuration: "effects", namesakes: 0 });
   const registry = new Registry();
   const metrics = new AdmissionMetrics(registry);
   const deps = { conditionsHold: () => Promise.resolve(true), metrics } as unknown as Parameters<

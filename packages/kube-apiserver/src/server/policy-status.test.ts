@@ -4,7 +4,10 @@ import { test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { answerValue, definitionsPath, widgetCrd } from "../../test/test-server.ts";
+import type { Catalog } from "../registry/registry.ts";
+import { expressionWarnings } from "./policy-status.ts";
 
 const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 
@@ -84,4 +87,21 @@ test("a variable that is an object can have any field", async () => {
   const found = JSON.stringify(await warnings(server, { ...spec, variables }));
   assert.ok(!found.includes("validations[0]"), found);
   assert.match(found, /validations\[1\].*applied to '\(int, string\)'/);
+});
+
+test("each check of an expression is a part of the work", () => {
+  const resources = ["deployments", "statefulsets"];
+  const types = resources.map((resource) => ({ group: "apps", version: "v1", kind: resource, resource }));
+  const catalog = { groups: [{ name: "apps", versions: [{ version: "v1", resources: types }] }] } as unknown as Catalog;
+  const schemaOf = (): Schema => ({ type: "object", properties: { a: { type: "integer" } } });
+  const policy = { spec: of([rule("apps", ...resources)], "object.a == 1", "object.b == 1", "true") };
+  const work = expressionWarnings(policy, { catalog, schemaOf });
+  let parts = 0;
+  let part = work.next();
+  for (; !part.done; part = work.next()) parts += 1;
+  assert.equal(parts, resources.length + resources.length * 3);
+  assert.deepEqual(
+    part.value.map(({ fieldRef }) => fieldRef),
+    ["spec.validations[1].expression"],
+  );
 });

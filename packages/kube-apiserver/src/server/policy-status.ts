@@ -2,6 +2,7 @@
 // Checks the expressions of each ValidatingAdmissionPolicy against the schemas of the kinds that it matches, and writes the findings
 // into its status. They are advice: what the policy does is not changed by them.
 
+import { inTurns, type Work } from "@purlin/base";
 import { anyObject, type ObjectType, objectTypeOf, typeChecker } from "@purlin/cel";
 import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
 import {
@@ -55,7 +56,7 @@ export function createPolicyStatus({ store, client, catalog, crds, onError }: Po
       const { name = "", generation = 0 } = metaOf(policy);
       if (generation <= numberAt(policy, ["status", "observedGeneration"])) return;
       const schemaOf = (kind: GroupVersionKind): Schema | undefined => servedSchema(kind, crds());
-      const warnings = expressionWarnings(policy, { catalog: catalog(), schemaOf });
+      const warnings = await inTurns(expressionWarnings(policy, { catalog: catalog(), schemaOf }));
       await client.send("PATCH", `${path}/${encodeURIComponent(name)}/status`, {
         contentType: "application/apply-patch+yaml",
         query: { fieldManager, force: "true" },
@@ -107,32 +108,53 @@ type ExpressionWarning = {
 
 const maxKinds = 10;
 
-/** The findings about the validations of a policy and their messages, kind by kind. */
-function expressionWarnings(policy: JsonObject, served: ServedSchemas): ExpressionWarning[] {
+/** A kind whose objects a policy matches, and what is wrong with an expression about them. */
+interface KindCheck {
+  readonly kind: GroupVersionKind;
+  readonly check: (expression: string) => string | undefined;
+}
+
+/** The findings about the validations of a policy and their messages, kind by kind. Each check is a part: it can take milliseconds. */
+export function* expressionWarnings(policy: JsonObject, served: ServedSchemas): Work<readonly ExpressionWarning[]> {
   const spec = objectAt(policy, ["spec"]);
+  const checks = yield* checksOf(spec, served);
+  const warnings: ExpressionWarning[] = [];
+  for (const [index, validation] of objectsAt(spec, ["validations"]).entries()) {
+    for (const member of ["expression", "messageExpression"]) {
+      const expression = stringAt(validation, [member]);
+      if (expression === "" && member === "messageExpression") continue;
+      const problems = yield* problemsOf(expression, checks);
+      const fieldRef = `spec.validations[${index}].${member}`;
+      if (problems.length > 0) warnings.push({ fieldRef, warning: problems.join("\n") });
+    }
+  }
+  return warnings;
+}
+
+function* checksOf(spec: JsonObject, served: ServedSchemas): Work<readonly KindCheck[]> {
   const params = paramsType(spec, served);
   const variables = objectsAt(spec, ["variables"]).map((one) => ({
     name: stringAt(one, ["name"]),
     expression: stringAt(one, ["expression"]),
   }));
-  const checks = matchedKinds(spec, served.catalog).flatMap((kind) => {
+  const checks: KindCheck[] = [];
+  for (const kind of matchedKinds(spec, served.catalog)) {
+    yield;
     const schema = served.schemaOf(kind);
-    return schema === undefined
-      ? []
-      : [{ kind, check: typeChecker(objectTypeOf(schema, kind.kind), params, variables) }];
-  });
-  return objectsAt(spec, ["validations"]).flatMap((validation, index) =>
-    ["expression", "messageExpression"].flatMap((member) => {
-      const expression = stringAt(validation, [member]);
-      if (expression === "" && member === "messageExpression") return [];
-      const problems = checks.flatMap(({ kind, check }) => {
-        const problem = check(expression);
-        return problem === undefined ? [] : [`${printedKind(kind)}: ${problem}\n`];
-      });
-      const fieldRef = `spec.validations[${index}].${member}`;
-      return problems.length === 0 ? [] : [{ fieldRef, warning: problems.join("\n") }];
-    }),
-  );
+    if (schema === undefined) continue;
+    checks.push({ kind, check: typeChecker(objectTypeOf(schema, kind.kind), params, variables) });
+  }
+  return checks;
+}
+
+function* problemsOf(expression: string, checks: readonly KindCheck[]): Work<readonly string[]> {
+  const problems: string[] = [];
+  for (const { kind, check } of checks) {
+    yield;
+    const problem = check(expression);
+    if (problem !== undefined) problems.push(`${printedKind(kind)}: ${problem}\n`);
+  }
+  return problems;
 }
 
 /** The type of `params`, which can be any value when the kind has no schema. */
