@@ -25,7 +25,7 @@ const keyField = { number: 1, value: { kind: "scalar", scalar: "string" } } as c
 type Fields = Record<string, unknown>;
 
 /** What is encoded of a message. */
-export interface EncodeOptions {
+interface EncodeOptions {
   /** Leaves out fields that this version of the protocol does not know. Default: false. */
   readonly knownOnly?: boolean;
 }
