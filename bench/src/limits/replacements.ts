@@ -11,6 +11,8 @@ export const replacements: Readonly<Record<string, string>> = {
   "export function requireFewValues(values: number): void {": "return;",
   // What is wrong with the response of a function.
   "): Promise<AnswerProblem | undefined> {": "return undefined;",
+  // HTTP/2 frames on the connection to a function.
+  "export function guardFrames(socket: Socket, clock: Clock = systemClock): Duplex {": "return socket;",
 };
 
 /** A source file without its checks; undefined where it has none. */

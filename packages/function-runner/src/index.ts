@@ -11,6 +11,8 @@ export { type NameResolver, systemNames } from "./dial/channel-resolver.ts";
 // The layers one by one, innermost first, for callers that compose them differently.
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
+/** A limit of the HTTP/2 frames of a function, for every connection to one. */
+export { guardFrames } from "./dial/frame-guard.ts";
 export {
   type CallObserver,
   type CompositeSubject,

@@ -73,6 +73,27 @@ test("a peer with a certificate of another authority is rejected", async () => {
   assert.equal(await answers({ address: at.address, tls: other, signal: AbortSignal.timeout(30_000) }), false);
 });
 
+test("an answer without end is refused after a few bytes of it", async () => {
+  const closed = Promise.withResolvers<void>();
+  let bytes = 0;
+  const mebibyte = Buffer.alloc(2 ** 20);
+  const server = grpcServer((stream) => {
+    stream.respond({ "content-type": "application/grpc" });
+    const more = (): void => {
+      bytes += mebibyte.length;
+      stream.write(mebibyte, (error) => error ?? more());
+    };
+    stream.on("error", () => {}).once("close", closed.resolve);
+    more();
+  });
+  await using at = await listening(server);
+  // Its limit of time is never reached.
+  const never = new AbortController();
+  assert.equal(await answers({ address: at.address, tls, signal: never.signal }), false);
+  await closed.promise;
+  assert.ok(bytes <= 8 * mebibyte.length, `${bytes} bytes`);
+});
+
 test("another function that took the port is not the function", async () => {
   await using at = await listening(grpcServer(reply(12)));
   const ask = (commonName: string): Promise<boolean> =>

@@ -11,6 +11,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls";
+import { guardFrames } from "@purlin/function-runner";
 
 /** How long one question may take, and how long to wait before the next: what starts fast is found fast. */
 const attemptMs = 5_000;
@@ -59,17 +60,22 @@ function dial({ address, tls, commonName }: ProbeOptions): TLSSocket {
 /** Asks once. Connections that fail are what "not yet" looks like. */
 export async function answers(probe: ProbeOptions): Promise<boolean> {
   const { signal } = probe;
-  const session = connect("https://localhost", { createConnection: () => dial(probe) });
+  const socket = dial(probe);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const giveUp = (): void => resolve(false);
-  session.on("error", giveUp).on("close", giveUp);
+  socket.on("error", giveUp).on("close", giveUp);
+  socket.once("secureConnect", () => {
+    const session = connect("https://localhost", { createConnection: () => guardFrames(socket) });
+    session.on("error", giveUp).on("close", giveUp);
+    ask(session).then(resolve, giveUp);
+  });
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    ask(session).then(resolve, giveUp);
     return await promise;
   } finally {
     signal.removeEventListener("abort", giveUp);
-    session.destroy();
+    // The session ends with it. On its own it would wait until the function has read what was sent.
+    socket.destroy();
   }
 }
 
@@ -78,6 +84,8 @@ const emptyMessage = Buffer.alloc(5);
 /** A HealthCheckResponse with status SERVING, framed. */
 const serving = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
 const unimplemented = "12";
+/** Far more than any HealthCheckResponse has. */
+const mostAnswerBytes = 1_024;
 
 async function ask(session: ClientHttp2Session): Promise<boolean> {
   const stream = session.request({
@@ -101,7 +109,12 @@ async function readAnswer(stream: ClientHttp2Stream): Promise<{ status: string |
     if (value !== undefined) status = String(value);
   };
   stream.on("response", read).on("trailers", read);
-  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  let bytes = 0;
+  stream.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostAnswerBytes) reject(new Error(`the answer has more than ${mostAnswerBytes} bytes`));
+    else chunks.push(chunk);
+  });
   stream.on("error", reject).on("close", () => resolve());
   await promise;
   return { status, body: Buffer.concat(chunks) };

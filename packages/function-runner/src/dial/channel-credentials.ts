@@ -9,6 +9,7 @@ import { type Clock, type Log, silentLog } from "@purlin/base";
 import { createTlsIdentity, dialTls, parseCertificates, type TlsIdentity } from "@purlin/certificates/peer";
 import { readRegularFileSync } from "@purlin/kube-objects/files";
 import { type FunctionTarget, RunnerError, textOf } from "../function-runner.ts";
+import { guardFrames } from "./frame-guard.ts";
 
 /** A peer that accepts a connection and sends nothing for this long is unreachable. */
 const silenceLimitMs = 20_000;
@@ -63,7 +64,11 @@ export class FunctionCredentials extends ChannelCredentials {
         if (destroyed) throw closeNow(socket);
         endWhenSilent(socket, security.clock);
         security.onConnect();
-        return { socket, secure: security.tls !== undefined };
+        // HTTP/2 cannot do this through the guard. The timer of a call's deadline keeps the process alive during the call.
+        socket.unref();
+        const guarded = guardFrames(socket, security.clock);
+        // gRPC wants the type of a socket, and uses what every stream has.
+        return { socket: guarded as Socket, secure: security.tls !== undefined };
       },
       waitForReady: () => Promise.resolve(),
       getCallCredentials: () => callCredentials,

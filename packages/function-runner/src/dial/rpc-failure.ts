@@ -179,8 +179,13 @@ export function explainOddAnswer(error: ServiceError, headers: Metadata | undefi
   if (error.code === status.UNIMPLEMENTED && error.details === "No message received") {
     return restate(error, status.INTERNAL, "the function says OK and sends no whole answer");
   }
+  const ended = endedByGuard.exec(error.details)?.[1];
+  if (ended !== undefined) return restate(error, status.INTERNAL, ended);
   return Number.isInteger(error.code) ? error : restate(error, status.UNKNOWN, "the function's status is not a number");
 }
+
+/** What gRPC's client makes of the error with which the guard of HTTP/2 frames destroys a connection. */
+const endedByGuard = /^Received RST_STREAM with code \d+ triggered by internal client error: (the function sends .*)$/;
 
 const isHttpStatus = ({ details }: ServiceError): boolean => details?.startsWith("Received HTTP status code");
 
