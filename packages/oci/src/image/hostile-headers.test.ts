@@ -125,6 +125,8 @@ for (const [why, parts] of Object.entries(refused)) {
   });
 }
 
+const longFolder = `${"d".repeat(49)}/`.repeat(79);
+
 /** Layers that are taken, with what is then in the root. */
 const taken: Record<string, { readonly parts: Buffer[]; readonly holds: Readonly<Record<string, string>> }> = {
   "a name that comes twice: the later one counts": {
@@ -136,8 +138,8 @@ const taken: Record<string, { readonly parts: Buffer[]; readonly holds: Readonly
     holds: { f: "3" },
   },
   "a name of 4,000 bytes": {
-    parts: [gnuLong("L", `${"d/".repeat(1990)}f`), raw({ content: "deep" }), end],
-    holds: { [`${"d/".repeat(1990)}f`]: "deep" },
+    parts: [gnuLong("L", `${longFolder}f`), raw({ content: "deep" }), end],
+    holds: { [`${longFolder}f`]: "deep" },
   },
   "an extended name, and one that is absolute": {
     parts: [pax({ path: "a/long/name" }), raw({ content: "1" }), pax({ path: "/b" }), raw({ content: "2" }), end],

@@ -119,6 +119,37 @@ const harmless: { why: string; layers: (outside: string) => Item[][] }[] = [
   { why: "a file where a folder with links was", layers: (outside) => [[link("d/out", outside)], [file("d", "file")]] },
   { why: "a folder where a file was, below it", layers: () => [[file("a", "file")], [file("a/b/c", "deep")]] },
   {
+    why: "a link where a folder was, after files below that folder",
+    layers: (outside) => [[file("d/e/f"), file("d/e/g"), link("d", outside), file("d/secret", "stolen")]],
+  },
+  {
+    why: "the same below another folder, and in the middle of the path",
+    layers: (outside) => [[file("a/d/e/f"), link("a/d", `${outside}/..`), file("a/d/outside/secret", "stolen")]],
+  },
+  {
+    why: "a link where a folder was that a whiteout removed",
+    layers: (outside) => [
+      [file("d/f"), file("o/d/f")],
+      [file("keep"), folder("d"), file(".wh.o", ""), link("d", outside), link("o", "d"), file("o/secret", "stolen")],
+    ],
+  },
+  {
+    why: "a link where a file replaced the folder",
+    layers: (outside) => [[file("d/f"), file("d", "now a file"), link("d", outside), file("d/secret", "stolen")]],
+  },
+  {
+    why: "a link where a hard link replaced the folder",
+    layers: (outside) => [
+      [file("x"), file("d/e/f"), hardLink("d", "x"), link("d", outside), file("d/secret", "stolen")],
+    ],
+  },
+  {
+    why: "a folder that was known, became a link, and is a folder again",
+    layers: (outside) => [
+      [file("d/f"), link("d", outside), folder("d"), file("d/g"), link("d", outside), file("d/secret", "stolen")],
+    ],
+  },
+  {
     why: "a whiteout of the folder the link is in",
     layers: (outside) => [[link("d/out", outside)], [file(".wh.d", "")]],
   },
@@ -179,6 +210,16 @@ const refused: { why: string; items: (outside: string) => Item[]; says: RegExp }
     items: () => [file(`${"d/".repeat(3000)}f`, "x")],
     says: /a name of 6001 characters/,
   },
+  {
+    why: "a path deeper than any",
+    items: () => [file(`${"d/".repeat(256)}f`, "x")],
+    says: /a name of 257 folders, more than 256/,
+  },
+  {
+    why: "a path that links make deeper than any",
+    items: () => [folder("e"), link("l", "e/../".repeat(120)), file(`${"l/".repeat(9)}f`, "x")],
+    says: /longer than 1024 folders with its links/,
+  },
 ];
 for (const { why, items, says } of refused) {
   test(`refused: ${why}`, async (t) => {
@@ -213,6 +254,20 @@ test("the budget is one for all layers of an image", async (t) => {
   const entries = { bytes: 1_000_000, entries: 3 };
   await unpack([file("a"), file("b")], entries);
   await assert.rejects(unpack([file("c"), file("d")], entries), /has more files than are allowed/);
+});
+
+test("folders that no entry names count as those that one does", async (t) => {
+  const { root, unpack } = await scene(t);
+  const deep = (top: string): Item => file(`${top}/${"a/".repeat(99)}f`, "");
+  const left = { bytes: 1_000_000, entries: 1000 };
+  await unpack([deep("1"), deep("2"), file("1/a/a/g", "")], left);
+  assert.equal(left.entries, 1000 - 2 * 101 - 1, "100 folders and a file each, and one more file");
+  await unpack([file("1/a/a/h", "")], left);
+  assert.equal(left.entries, 1000 - 2 * 101 - 2, "folders of lower layers are there already");
+  const many = Array.from({ length: 50 }, (_, at) => deep(`m${at}`));
+  await assert.rejects(unpack(many, { bytes: 1_000_000, entries: 1000 }), (error) => isOciError(error, "TOO_LARGE"));
+  const made = await readdir(root, { recursive: true });
+  assert.ok(made.length <= 1000 + 205, `${made.length} files and folders`);
 });
 
 test("a file whose header exceeds the limit is not written", async (t) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { constants } from "node:fs";
-import { chmod, link, lstat, mkdir, open, readdir, readlink, rm, symlink } from "node:fs/promises";
+import { chmod, link, lstat, mkdir, open, readdir, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -8,11 +8,21 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import type { Extract, Header } from "tar-stream";
 import { compressionOf } from "../content/manifest.ts";
 import { OciError } from "../content/oci-error.ts";
+import {
+  createKnownPaths,
+  findKnown,
+  followLinks,
+  type KnownPaths,
+  knownAt,
+  noteWritten,
+  pathParts,
+} from "./known-paths.ts";
 import { createTarReader } from "./layer-archive.ts";
 
 /** What unpacking may use up; shared by all layers of an image. */
 export interface UnpackBudget {
   bytes: number;
+  /** Entries of layers, and folders that no entry names. */
   entries: number;
 }
 
@@ -30,9 +40,9 @@ interface LayerSource {
  */
 export async function unpackLayer(layer: LayerSource, root: string, budget: UnpackBudget): Promise<void> {
   const tar = createTarReader();
-  const layerState: LayerState = { root, written: new Set(), name: layer.name };
+  const layerState: LayerState = { root, known: createKnownPaths(), name: layer.name, budget };
   const reading = pipeline([layer.open(), ...decompressors(layer.mediaType), counting(budget, layer.name), tar]);
-  const writing = writeEntries(tar, layerState, budget).catch((error: unknown) => {
+  const writing = writeEntries(tar, layerState).catch((error: unknown) => {
     tar.destroy(error as Error);
     throw error;
   });
@@ -49,9 +59,18 @@ type Entry = Extract extends AsyncIterable<infer One> ? One : never;
 
 interface LayerState {
   readonly root: string;
-  /** What this layer brought, and the folders it is in: its own whiteouts do not hide it. */
-  readonly written: Set<string>;
+  readonly known: KnownPaths;
   readonly name: string;
+  readonly budget: UnpackBudget;
+}
+
+function inRoot(path: string, root: string): string[] {
+  return path === root ? [] : relative(root, path).split("/");
+}
+
+/** Counts an entry, or a folder that is made without one: each takes an inode. */
+function charge({ budget, name }: LayerState): void {
+  if (--budget.entries < 0) throw new OciError("TOO_LARGE", `${name} has more files than are allowed`);
 }
 
 function decompressors(mediaType: string): NodeJS.ReadWriteStream[] {
@@ -69,9 +88,9 @@ function counting(budget: UnpackBudget, name: string): Transform {
   });
 }
 
-async function writeEntries(tar: Extract, layer: LayerState, budget: UnpackBudget): Promise<void> {
+async function writeEntries(tar: Extract, layer: LayerState): Promise<void> {
   for await (const entry of tar) {
-    if (--budget.entries < 0) throw new OciError("TOO_LARGE", `${layer.name} has more files than are allowed`);
+    charge(layer);
     await writeEntry(entry, layer);
     entry.resume();
   }
@@ -82,7 +101,7 @@ const opaque = ".wh..wh..opq";
 
 async function writeEntry(entry: Entry, layer: LayerState): Promise<void> {
   const { header } = entry;
-  const path = await pathInside(layer.root, header.name);
+  const path = await pathInside(layer.root, header.name, layer.known);
   if (path === layer.root) return;
   const name = basename(path);
   if (name === opaque) return clearFolder(dirname(path), layer);
@@ -92,7 +111,7 @@ async function writeEntry(entry: Entry, layer: LayerState): Promise<void> {
     return removeLower(hidden, layer);
   }
   await makeFolder(dirname(path), layer);
-  noteWritten(path, layer);
+  noteWritten(layer.known, inRoot(path, layer.root));
   await create(entry, path, layer);
 }
 
@@ -100,29 +119,40 @@ function isSafeName(name: string): boolean {
   return name !== "" && name !== "." && name !== "..";
 }
 
-function noteWritten(path: string, { root, written }: LayerState): void {
-  for (let above = path; above !== root && !written.has(above); above = dirname(above)) written.add(above);
-}
-
 /** Removes what lower layers left at a path; what this layer put there or below stays, whichever came first. */
 async function removeLower(path: string, layer: LayerState): Promise<void> {
-  if (layer.written.has(path)) await clearFolder(path, layer);
-  else await rm(path, { recursive: true, force: true });
+  if (findKnown(layer.known, inRoot(path, layer.root))?.isWritten) await clearFolder(path, layer);
+  else await removeAll(path, layer);
 }
 
-async function clearFolder(path: string, layer: LayerState): Promise<void> {
+async function removeAll(path: string, { known }: LayerState): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there === undefined) return;
+  if (there.isDirectory()) known.removals++;
+  await rm(path, { recursive: true, force: true });
+}
+
+async function clearFolder(path: string, { root, known, ...layer }: LayerState): Promise<void> {
+  if (findKnown(known, inRoot(path, root))?.isCleared) return;
   const there = await lstat(path).catch(() => undefined);
   if (!there?.isDirectory()) return;
-  for (const name of await readdir(path)) await removeLower(join(path, name), layer);
+  for (const name of await readdir(path)) await removeLower(join(path, name), { root, known, ...layer });
+  knownAt(known, inRoot(path, root)).isCleared = true;
 }
 
 /** Folders a tar file forgot to mention. A file of a lower layer in their place gives way. */
 async function makeFolder(path: string, layer: LayerState): Promise<void> {
+  const { root, known } = layer;
+  if (path === root) return;
+  if (findKnown(known, inRoot(path, root))?.folderAfter === known.removals) return;
   const there = await lstat(path).catch(() => undefined);
-  if (there?.isDirectory() || path === layer.root) return;
-  await makeFolder(dirname(path), layer);
-  if (there !== undefined) await rm(path, { force: true });
-  await mkdir(path, { mode: 0o755 });
+  if (!there?.isDirectory()) {
+    await makeFolder(dirname(path), layer);
+    charge(layer);
+    if (there !== undefined) await rm(path, { force: true });
+    await mkdir(path, { mode: 0o755 });
+  }
+  knownAt(known, inRoot(path, root)).folderAfter = known.removals;
 }
 
 async function create(entry: Entry, path: string, layer: LayerState): Promise<void> {
@@ -131,13 +161,14 @@ async function create(entry: Entry, path: string, layer: LayerState): Promise<vo
     case "directory":
       return createFolder(path, modeOf(header));
     case "symlink":
-      await rm(path, { recursive: true, force: true });
+      await removeAll(path, layer);
       // Links keep their target: they are only followed inside the root.
       return symlink(header.linkname, path);
     case "link":
       return createLink(path, header, layer);
     case "file":
     case "contiguous-file":
+      await removeAll(path, layer);
       return createFile(entry, path);
     default:
       return undefined;
@@ -152,8 +183,9 @@ async function createFolder(path: string, mode: number): Promise<void> {
   await chmod(path, mode | 0o700);
 }
 
-async function createLink(path: string, { linkname }: Header, { root, name }: LayerState): Promise<void> {
-  const target = await pathInside(root, linkname);
+async function createLink(path: string, { linkname }: Header, layer: LayerState): Promise<void> {
+  const { root, known, name } = layer;
+  const target = await pathInside(root, linkname, known);
   const there = await lstat(target).catch(() => undefined);
   if (there === undefined || there.isDirectory()) {
     throw new OciError(
@@ -166,12 +198,11 @@ async function createLink(path: string, { linkname }: Header, { root, name }: La
   if (target.startsWith(`${path}/`)) {
     throw new OciError("UNSAFE_LAYER", `${name} links to ${JSON.stringify(linkname)}, which the link itself replaces`);
   }
-  await rm(path, { recursive: true, force: true });
+  await removeAll(path, layer);
   await link(target, path);
 }
 
 async function createFile(entry: Entry, path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true });
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   const file = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600);
   try {
@@ -201,73 +232,28 @@ function asLayerError(error: unknown, name: string): unknown {
   return new OciError("NOT_AN_IMAGE", `${name} cannot be unpacked: ${message}`, { cause: error });
 }
 
-const maxLinks = 40;
-/** Systems have no longer paths. Without a limit, a name of a million folders would keep us busy for hours. */
-const maxPathLength = 4096;
-
 /**
  * Where a path of an image lies below a root. Links on the way are followed as if the root were `/`, so none leads out; the last
  * part is not followed. Nothing else may change the root meanwhile.
  */
-export async function pathInside(root: string, path: string): Promise<string> {
+export async function pathInside(root: string, path: string, known: KnownPaths = createKnownPaths()): Promise<string> {
   const parts = partsOf(path);
   const last = parts.pop();
   if (last === undefined) return root;
-  return join(root, ...(await followed(root, parts, path)), last);
+  return join(root, ...(await followLinks(root, parts, known)), last);
 }
 
 /** Where a folder of an image lies below a root, all links followed, the last one too. It need not exist. */
 async function folderInside(root: string, path: string): Promise<string> {
-  return join(root, ...(await followed(root, partsOf(path), path)));
-}
-
-async function followed(root: string, parts: readonly string[], path: string): Promise<string[]> {
-  const todo = parts.toReversed();
-  const done: string[] = [];
-  let links = 0;
-  for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
-    if (part === "..") {
-      done.pop();
-      continue;
-    }
-    const target = await linkAt(join(root, ...done, part));
-    if (target === undefined) {
-      done.push(part);
-      continue;
-    }
-    if (++links > maxLinks) throw new OciError("UNSAFE_LAYER", `${JSON.stringify(path)} is in a loop of links`);
-    if (target.startsWith("/")) done.length = 0;
-    todo.push(...linkParts(target).toReversed());
-  }
-  return done;
-}
-
-async function linkAt(path: string): Promise<string | undefined> {
-  try {
-    return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
-  } catch (error) {
-    // A file in the path is replaced where a folder is needed; there is nothing below it yet.
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw error;
-  }
+  return join(root, ...(await followLinks(root, partsOf(path), createKnownPaths())));
 }
 
 /** The parts of a name in a tar file. A name that climbs out (`..`) is an attack. */
 function partsOf(path: string): string[] {
-  const parts = linkParts(path);
+  const parts = pathParts(path);
   if (parts.includes(".."))
     throw new OciError("UNSAFE_LAYER", `a layer names ${JSON.stringify(path)}, outside of the image`);
   return parts;
-}
-
-function linkParts(path: string): string[] {
-  if (path.length > maxPathLength) {
-    const start = JSON.stringify(`${path.slice(0, 40)}…`);
-    throw new OciError("UNSAFE_LAYER", `a layer has a name of ${path.length} characters: ${start}`);
-  }
-  if (path.includes("\0")) throw new OciError("UNSAFE_LAYER", `a layer has a name with a NUL: ${JSON.stringify(path)}`);
-  return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 /**
