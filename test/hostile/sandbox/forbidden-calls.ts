@@ -76,6 +76,12 @@ const refused: Readonly<Record<string, number>> = {
   setns: 308,
 };
 
+const systemV: Readonly<Record<string, number>> = {
+  ...{ shmget: 29, shmat: 30, shmctl: 31, shmdt: 67 },
+  ...{ semget: 64, semop: 65, semctl: 66, semtimedop: 220 },
+  ...{ msgget: 68, msgsnd: 69, msgrcv: 70, msgctl: 71 },
+};
+
 const namespaces: Readonly<Record<string, number>> = {
   mount: 0x0002_0000,
   cgroup: 0x0200_0000,
@@ -110,6 +116,9 @@ function* cases(): Generator<CallCase> {
   }
   for (const [at, name] of ["setup", "enter", "register"].entries()) {
     yield call(`io_uring_${name}`, 425 + at, [8], errors.ENOSYS);
+  }
+  for (const [name, at] of Object.entries(systemV)) {
+    yield call(name, at, [0, 4096, 0o1600], errors.ENOSYS);
   }
   yield call("clone3", number.clone3, [0, 88], errors.ENOSYS);
   for (const [name, bit] of Object.entries(namespaces)) {
@@ -162,6 +171,8 @@ function* cases(): Generator<CallCase> {
   yield call("the list of interfaces", number.socket, [16, 3, 0], true);
   yield call("whether core dumps are allowed", number.prctl, [3], true);
   yield call("another signal on the parent's death", number.prctl, [1, 0], true);
+  yield call("hiding from others of its user", number.prctl, [4, 0], 0);
+  yield call("which has no effect", number.prctl, [3], 1);
 }
 
 /** All of them. */

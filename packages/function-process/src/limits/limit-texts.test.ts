@@ -98,6 +98,7 @@ describe("processor time", () => {
     parent: 1,
     start,
     ticks,
+    childTicks: 0,
     threads: 1,
     resident: 1,
     isZombie: false,
@@ -108,7 +109,7 @@ describe("processor time", () => {
     assert.equal(cpusUsed([stat(7, 50)], clock, 1000), 0.5);
     assert.equal(cpusUsed([stat(7, 100)], clock, 1000), 0.5);
     assert.equal(cpusUsed([stat(7, 30, 2)], clock, 1000), 0.3);
-    assert.deepEqual([...clock], [["7 2", 30]]);
+    assert.deepEqual([...clock], [["7 2", { ticks: 30, childTicks: 0 }]]);
   });
 
   test("no time has passed", () => assert.equal(cpusUsed([stat(7, 50)], new Map(), 0), 0));

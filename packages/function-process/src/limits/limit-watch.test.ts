@@ -82,6 +82,7 @@ describe("a look that fails", () => {
     parent: 1,
     start: 1,
     ticks: 0,
+    childTicks: 0,
     threads: 1,
     resident: 1,
     isZombie: false,

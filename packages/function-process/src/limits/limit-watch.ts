@@ -8,6 +8,7 @@ import { type Census, createCensus, type Families } from "./census.ts";
 import type { FunctionLimits } from "./function-limits.ts";
 import type { MarkedRun, ProcessStat } from "./marked-processes.ts";
 import {
+  busyIn,
   type CpuClock,
   cpusUsed,
   createThrottle,
@@ -19,6 +20,7 @@ import {
   type LookStart,
   type MeasuredUsage,
   nextDuty,
+  pageTableBytes,
   proportionalBytes,
   residentBytes,
   type Throttle,
@@ -224,11 +226,7 @@ async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: n
   const { limits, tmp } = watched;
   const tmpBytes = files.deletedBytes + (tmp === undefined ? 0 : await folderSize(tmp, limits.tmpBytes));
   const processes = family.reduce((sum, { threads }) => sum + threads, 0);
-  const rough = residentBytes(family) + files.memoryBytes;
-  const memoryBytes =
-    rough > limits.memoryBytes
-      ? (await proportionalBytes(family, limits.memoryBytes - files.memoryBytes)) + files.memoryBytes
-      : rough;
+  const memoryBytes = await memoryOf(family, files.memoryBytes, limits);
   if (one.isOver) return false;
   const usage = { memoryBytes, processes, tmpBytes };
   const finding = judge(usage, limits);
@@ -246,6 +244,14 @@ async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: n
   return isClose(usage, limits);
 }
 
+/** The memory of a family, and that of its files. Pages that processes share are counted once where it matters: that takes longer. */
+async function memoryOf(family: readonly ProcessStat[], fileBytes: number, limits: FunctionLimits): Promise<number> {
+  const others = fileBytes + (await pageTableBytes(family));
+  const rough = residentBytes(family) + others;
+  if (rough <= limits.memoryBytes) return rough;
+  return (await proportionalBytes(family, limits.memoryBytes - others)) + others;
+}
+
 function slowDown(one: Measured, used: number, busy: readonly ProcessStat[]): void {
   const { watched } = one;
   const { cpus: limit } = watched.limits;
@@ -255,14 +261,6 @@ function slowDown(one: Measured, used: number, busy: readonly ProcessStat[]): vo
   if (watched.isCpuLimited) return;
   if (isOver || one.duty < 1) one.duty = nextDuty(one.duty, used, limit);
   one.throttle.set(one.duty, busy);
-}
-
-/** Processes that use a noticeable part of a processor: only they are stopped and continued. */
-const noticeable = 0.02;
-
-function busyIn(family: readonly ProcessStat[], clock: CpuClock, elapsedMs: number): readonly ProcessStat[] {
-  const least = noticeable * (elapsedMs / 10);
-  return family.filter(({ pid, start, ticks }) => ticks - (clock.get(`${pid} ${start}`) ?? 0) >= least);
 }
 
 function reportOnce(one: Measured, limit: "cpus" | "openFiles"): void {

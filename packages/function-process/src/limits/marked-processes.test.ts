@@ -8,6 +8,7 @@ import { ownStart } from "./containment.ts";
 import { isPidMaxOwn } from "./limit-script.ts";
 import {
   createMarks,
+  descendantsOf,
   endMarked,
   findMarked,
   forEachInTurns,
@@ -41,6 +42,25 @@ test("runs have marks of their own", () => {
   assert.notEqual(one.first, other.first);
   assert.deepEqual([one.next(), one.next()], [one.first, one.first + 1]);
   assert.ok(Number.isSafeInteger(one.first * 1024));
+});
+
+test("descendants are found by their parents, parents first, up to a number", async () => {
+  const child = spawn("/bin/sh", ["-c", "{ sleep 60 & sleep 60 & wait; } & wait"], { stdio: "ignore", detached: true });
+  const pid = child.pid ?? assert.fail("it did not start");
+  try {
+    const isWhole = (): boolean => descendantsOf(pid, 10).length === 3;
+    await until(isWhole);
+    const [shell, ...sleeps] = descendantsOf(pid, 10);
+    assert.equal(readStat(shell ?? 0)?.parent, pid);
+    assert.deepEqual(
+      sleeps.map((one) => readStat(one)?.parent),
+      [shell, shell],
+    );
+    assert.deepEqual(descendantsOf(pid, 2), [shell, sleeps[0]]);
+  } finally {
+    process.kill(-pid, "SIGKILL");
+  }
+  assert.deepEqual(descendantsOf(2 ** 22 + 1, 10), []);
 });
 
 interface Escape {

@@ -11,6 +11,8 @@ export interface ProcessStat {
   readonly start: number;
   /** Processor time so far, in ticks; children that were waited for are not included. */
   readonly ticks: number;
+  /** That of children that were waited for, and of theirs. */
+  readonly childTicks: number;
   readonly threads: number;
   /** In pages. */
   readonly resident: number;
@@ -42,6 +44,7 @@ export function readStat(pid: number): ProcessStat | undefined {
     parent: at(4),
     start: at(22),
     ticks: at(14) + at(15),
+    childTicks: at(16) + at(17),
     threads: Math.max(1, at(20)),
     resident: at(24),
     isZombie: fields[0] === "Z" || fields[0] === "X",
@@ -54,6 +57,29 @@ export function readProc(pid: number, file: string, encoding: "utf8" | "latin1" 
     return readFileSync(`/proc/${pid}/${file}`, encoding);
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Descendants of a process, parents first, up to a number of them. Reads their parents only, not all processes of the machine; finds none
+ * where the kernel does not list children.
+ */
+export function descendantsOf(pid: number, most: number): readonly number[] {
+  const found: number[] = [];
+  for (let next: number | undefined = pid, at = 0; next !== undefined && found.length < most; next = found[at++]) {
+    found.push(...childrenOf(next));
+  }
+  return found.slice(0, most);
+}
+
+/** A child is listed with the thread that started it. */
+function childrenOf(pid: number): readonly number[] {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const lists = threads.map((thread) => readProc(pid, `task/${thread}/children`) ?? "");
+    return lists.flatMap((list) => list.split(" ").filter(Boolean).map(Number));
+  } catch {
+    return [];
   }
 }
 

@@ -11,12 +11,15 @@ import { tempFolder } from "@purlin/base/testing/temp-folder";
 import { commandLineOf, until } from "../../test/local-processes.ts";
 import { type ProcessStat, pageBytes, readStat } from "./marked-processes.ts";
 import {
+  busyIn,
+  type CpuClock,
   cpusUsed,
   type HeldFiles,
   heldFiles,
   isClose,
   judge,
   type LookStart,
+  pageTableBytes,
   proportionalBytes,
   residentBytes,
 } from "./throttle.ts";
@@ -24,7 +27,7 @@ import {
 const options = { skip: process.platform !== "linux" && "there is no /proc" };
 /** A process that does not exist: pids are smaller. */
 const gone: ProcessStat = {
-  ...{ pid: 2 ** 22 + 1, parent: 1, start: 1, ticks: 0, threads: 1, resident: 10, isZombie: false },
+  ...{ pid: 2 ** 22 + 1, parent: 1, start: 1, ticks: 0, childTicks: 0, threads: 1, resident: 10, isZombie: false },
 };
 const filesOf = (family: readonly ProcessStat[]): HeldFiles => finish(heldFiles(family));
 const own = (): ProcessStat => readStat(process.pid) ?? assert.fail("this process is gone");
@@ -53,6 +56,12 @@ describe("memory", options, () => {
   test("that is shared counts in proportion, so it is not more than what is resident", async () => {
     const [shared, resident] = [await proportionalBytes([own()]), residentBytes([own()])];
     assert.ok(shared > 1024 * 1024 && shared < resident * 1.5, `${shared} of ${resident}`);
+  });
+
+  test("includes page tables, whose size is in the status of each process", async () => {
+    const expected = statusKilobytes("VmPTE") * 1024;
+    const found = await pageTableBytes([own(), gone, own()]);
+    assert.ok(found > expected && found < expected * 4, `${found}, twice ${expected}`);
   });
 
   test("of a process that is gone is 0", async () => {
@@ -214,24 +223,42 @@ describe("processor time", options, () => {
   const stat = (pid: number, ticks: number): ProcessStat => ({ ...gone, pid, ticks });
 
   test("is that of all processes, and of a new one since it began", () => {
-    const clock = new Map<string, number>();
+    const clock: CpuClock = new Map();
     cpusUsed([stat(1, 100), stat(2, 300)], clock, 1000);
     assert.equal(cpusUsed([stat(1, 150), stat(2, 350), stat(3, 50)], clock, 1000), 1.5);
     assert.deepEqual(
       [...clock],
       [
-        ["1 1", 150],
-        ["2 1", 350],
-        ["3 1", 50],
+        ["1 1", { ticks: 150, childTicks: 0 }],
+        ["2 1", { ticks: 350, childTicks: 0 }],
+        ["3 1", { ticks: 50, childTicks: 0 }],
       ],
     );
   });
 
   test("of a process that has ended is forgotten", () => {
-    const clock = new Map<string, number>();
+    const clock: CpuClock = new Map();
     cpusUsed([stat(1, 100), stat(2, 300)], clock, 1000);
     assert.equal(cpusUsed([stat(2, 300)], clock, 2000), 0);
     assert.deepEqual([...clock.keys()], ["2 1"]);
+  });
+
+  test("of a process that has ended is that of the parent that waited for it, and counts once", () => {
+    const clock: CpuClock = new Map();
+    cpusUsed([stat(1, 100), stat(2, 300)], clock, 1000);
+    const parent = { ...stat(1, 110), childTicks: 350 };
+    assert.equal(cpusUsed([parent], clock, 1000), 0.6);
+    assert.equal(cpusUsed([{ ...parent, childTicks: 450 }], clock, 1000), 1, "children that came and went meanwhile");
+    assert.equal(cpusUsed([{ ...parent, childTicks: 450 }, stat(3, 20)], clock, 1000), 0.2);
+  });
+
+  test("makes a process busy, also that of children that it waited for", () => {
+    const clock: CpuClock = new Map();
+    const family = [stat(1, 100), stat(2, 300), stat(3, 100)];
+    cpusUsed(family, clock, 1000);
+    const now = [stat(1, 101), stat(2, 302), { ...stat(3, 100), childTicks: 50 }, stat(4, 1), stat(5, 2)];
+    const busy = busyIn(now, clock, 1000).map(({ pid }) => pid);
+    assert.deepEqual(busy, [2, 3, 5]);
   });
 
   test("without time that has passed is 0", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { cpusUsed, createThrottle, nextDuty } from "./throttle.ts";
+import { type CpuClock, cpusUsed, createThrottle, nextDuty } from "./throttle.ts";
 
 const duties: readonly (readonly [duty: number, used: number, limit: number, expected: number])[] = [
   [1, 2, 1, 0.5],
@@ -19,7 +19,10 @@ for (const [duty, used, limit, expected] of duties) {
 
 test("processes are stopped and continued in turn, and continued at the end", async () => {
   const sent: string[] = [];
-  const throttle = createThrottle((_, signal) => sent.push(signal));
+  const throttle = createThrottle(
+    (_, signal) => sent.push(signal),
+    () => [],
+  );
   throttle.set(1, [{ pid: 1, start: 1 }]);
   throttle.set(0.5, []);
   assert.deepEqual(sent, [], "nothing to do");
@@ -30,9 +33,27 @@ test("processes are stopped and continued in turn, and continued at the end", as
   assert.equal(sent.at(-1), "SIGCONT");
 });
 
+test("what processes have started is stopped after them, and continued with them", async () => {
+  const sent: string[] = [];
+  let pid = 10;
+  const throttle = createThrottle(
+    (target, signal) => sent.push(`${target.pid} ${signal}`),
+    (target) => [target, { pid: pid++, start: 1 }],
+  );
+  throttle.set(0.5, [
+    { pid: 1, start: 1 },
+    { pid: 2, start: 1 },
+  ]);
+  while (sent.length < 8) await setTimeout(10);
+  throttle.end();
+  const stop = [1, 2, 10, 11].map((one) => `${one} SIGSTOP`);
+  const go = [1, 2, 10, 11].map((one) => `${one} SIGCONT`);
+  assert.deepEqual(sent.slice(0, 8), [...stop, ...go]);
+});
+
 test("processor time counts since the last measurement", () => {
-  const clock = new Map<string, number>();
-  const stat = { parent: 1, threads: 1, resident: 0, isZombie: false };
+  const clock: CpuClock = new Map();
+  const stat = { parent: 1, childTicks: 0, threads: 1, resident: 0, isZombie: false };
   assert.equal(cpusUsed([{ ...stat, pid: 2, start: 1, ticks: 200 }], clock, 1000), 2);
   assert.equal(cpusUsed([{ ...stat, pid: 2, start: 1, ticks: 250 }], clock, 1000), 0.5);
   assert.equal(

@@ -4,7 +4,16 @@ import { closeSync, opendirSync, openSync, read, readlinkSync, statSync } from "
 import { promisify } from "node:util";
 import { isPartDone, type Work } from "@purlin/base";
 import { type FunctionLimits, limitNames, raiseAdvice, showLimit } from "./function-limits.ts";
-import { killSame, type ProcessStat, pageBytes, readProc, ticksPerSecond } from "./marked-processes.ts";
+import {
+  descendantsOf,
+  forEachInTurns,
+  killSame,
+  type ProcessStat,
+  pageBytes,
+  readProc,
+  readStat,
+  ticksPerSecond,
+} from "./marked-processes.ts";
 
 /** What the processes of one function use. */
 interface Usage {
@@ -21,24 +30,52 @@ interface Usage {
 export type MeasuredUsage = Pick<Usage, "memoryBytes" | "processes" | "cpus">;
 
 /** Processor time of each process at the last measurement, by pid and start. */
-export type CpuClock = Map<string, number>;
+export type CpuClock = Map<string, Pick<ProcessStat, "ticks" | "childTicks">>;
 
-/** How many processors were used since the last measurement. Processes that ended meanwhile are not counted. */
+/**
+ * How many processors were used since the last measurement. Processes that ended meanwhile count where their parent waited for them: the
+ * kernel adds their time to that of the parent then.
+ */
 export function cpusUsed(family: readonly ProcessStat[], clock: CpuClock, elapsedMs: number): number {
   const before = new Map(clock);
   clock.clear();
-  let ticks = 0;
-  for (const { pid, start, ticks: now } of family) {
+  let [ofPresent, ofAll] = [0, 0];
+  for (const { ticks, childTicks } of before.values()) ofAll -= ticks + childTicks;
+  for (const { pid, start, ticks, childTicks } of family) {
     const key = `${pid} ${start}`;
-    ticks += now - (before.get(key) ?? 0);
-    clock.set(key, now);
+    ofPresent += ticks - (before.get(key)?.ticks ?? 0);
+    ofAll += ticks + childTicks;
+    clock.set(key, { ticks, childTicks });
   }
+  // Neither is too much: one leaves out what has ended, the other what has ended without having been waited for.
+  const ticks = Math.max(ofPresent, ofAll);
   return elapsedMs <= 0 ? 0 : ticks / ticksPerSecond / (elapsedMs / 1000);
+}
+
+/** Processes that use a noticeable part of a processor, or wait for others that do: only they are stopped and continued. */
+const noticeable = 0.02;
+
+/** The processes that have used a noticeable part of a processor since the last measurement. */
+export function busyIn(family: readonly ProcessStat[], clock: CpuClock, elapsedMs: number): readonly ProcessStat[] {
+  const least = noticeable * ((elapsedMs / 1000) * ticksPerSecond);
+  return family.filter(({ pid, start, ticks, childTicks }) => {
+    const before = clock.get(`${pid} ${start}`) ?? { ticks: 0, childTicks: 0 };
+    return ticks + childTicks - before.ticks - before.childTicks >= least;
+  });
 }
 
 /** Memory of a family, too much rather than too little: pages that processes share are counted for each of them. */
 export function residentBytes(family: readonly ProcessStat[]): number {
   return family.reduce((sum, { resident }) => sum + resident, 0) * pageBytes();
+}
+
+/** Tables in which the kernel keeps where the memory of a family is. They can be large where there is no memory behind them. */
+export async function pageTableBytes(family: readonly ProcessStat[]): Promise<number> {
+  let kilobytes = 0;
+  await forEachInTurns(family, ({ pid }) => {
+    kilobytes += numberIn(readProc(pid, "status") ?? "", "VmPTE");
+  });
+  return kilobytes * 1024;
 }
 
 /**
@@ -203,8 +240,19 @@ export function nextDuty(duty: number, used: number, limit: number): number {
   return Math.min(1, Math.max(leastDuty, (duty * limit) / used));
 }
 
-/** Makes a throttle. `send` is for tests. */
-export function createThrottle(send: (target: Target, signal: NodeJS.Signals) => void = killSame): Throttle {
+/** More descendants of a process are not stopped. */
+const mostBelow = 256;
+
+/** What a process has started, and what that has: it may be new at each moment. */
+function targetsBelow({ pid }: Target): readonly Target[] {
+  return descendantsOf(pid, mostBelow).flatMap((one) => readStat(one) ?? []);
+}
+
+/** Makes a throttle: it stops processes, and then what they have started. The parameters are for tests. */
+export function createThrottle(
+  send: (target: Target, signal: NodeJS.Signals) => void = killSame,
+  below: (target: Target) => readonly Target[] = targetsBelow,
+): Throttle {
   let duty = 1;
   let targets: readonly Target[] = [];
   let stopped: readonly Target[] = [];
@@ -214,8 +262,12 @@ export function createThrottle(send: (target: Target, signal: NodeJS.Signals) =>
     stopped = [];
   };
   const hold = (): void => {
-    stopped = targets;
-    for (const one of stopped) send(one, "SIGSTOP");
+    for (const one of targets) send(one, "SIGSTOP");
+    const known = new Set(targets.map(({ pid }) => pid));
+    const others = new Map(targets.flatMap(below).map((one) => [one.pid, one]));
+    const started = [...others.values()].filter(({ pid }) => !known.has(pid));
+    for (const one of started) send(one, "SIGSTOP");
+    stopped = [...targets, ...started];
     timer = setTimeout(run, periodMs * (1 - duty)).unref();
   };
   const run = (): void => {

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where hostile functions run: with and without bubblewrap, with each means of supervision, as root and as a plain user.
 import { spawn } from "node:child_process";
-import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { mountPoints, type SupervisionOptions } from "@purlin/function-process";
 import { holdLog } from "../../harness/hold-log.ts";
+import { rawCallProgram } from "../../sandbox/raw-calls.ts";
 import type { RunnerAttack, RunnerInput, RunnerOutcome } from "./attack-runner.ts";
 
 /** One way to run functions. */
@@ -52,6 +63,7 @@ export function makePlace({ uid }: Pick<Configuration, "uid">): Place {
   const root = join(base, "root");
   for (const mount of [...mountPoints, "function", "bin"]) mkdirSync(join(root, mount), { recursive: true });
   copyFileSync(join(import.meta.dirname, "hostile-program.mjs"), join(root, "function/hostile-program.mjs"));
+  writeFileSync(join(root, "function/calls"), rawCallProgram(), { mode: 0o755 });
   copyFileSync("/bin/sh", join(root, "bin/sh"));
   const directory = join(base, "state");
   mkdirSync(directory, { mode: 0o700 });

@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const [attack, token] = process.argv.slice(2);
 const mebibyte = 1024 * 1024;
@@ -33,8 +33,60 @@ function grow(mostMebibytes) {
   });
 }
 
+const callBytes = 56;
+
+/** Starts a program that makes system calls by their numbers on x86-64, and returns how to make one. Its file 3 has zeros without end. */
+function startCaller() {
+  const stdio = ["pipe", "pipe", "ignore", openSync("/dev/zero")];
+  const child = spawn(join(dirname(process.argv[1]), "calls"), [token], { stdio });
+  const answers = child.stdout.iterator();
+  return async (number, ...args) => {
+    const record = Buffer.alloc(callBytes);
+    for (const [at, value] of [number, ...args].entries()) record.writeBigInt64LE(BigInt(value), at * 8);
+    child.stdin.write(record);
+    const { value } = await answers.next();
+    return value.readBigInt64LE();
+  };
+}
+
+const calls = { read: 0, mmap: 9, shmget: 29, shmat: 30, shmdt: 67, prctl: 157, fallocate: 285, memfdCreate: 319 };
+
+/** An address with a short text: where the program keeps the number of the call. */
+const someText = 0x40_2000;
+
+async function call(caller, name, ...args) {
+  const answer = await caller(calls[name], ...args);
+  if (answer < 0 && answer > -4096) console.log(`${name}: ${answer}`);
+  return answer;
+}
+
 const attacks = {
   quiet() {},
+  async sharedSegments() {
+    const caller = startCaller();
+    for (let at = 0; at < 20; at++) {
+      const id = await call(caller, "shmget", 0, 16 * mebibyte, 0o1600);
+      if (id < 0) return;
+      const address = await call(caller, "shmat", id, 0, 0);
+      await call(caller, "read", 3, address, 16 * mebibyte);
+      await call(caller, "shmdt", address);
+    }
+  },
+  async pageTables() {
+    const caller = startCaller();
+    const [mayRead, privateZerosAtOnce] = [1, 0xc022];
+    // A mebibyte of tables each.
+    for (let at = 0; at < 300; at++) await call(caller, "mmap", 0, 512 * mebibyte, mayRead, privateZerosAtOnce, -1, 0);
+  },
+  async hiddenFiles() {
+    const caller = startCaller();
+    const setDumpable = 4;
+    await call(caller, "prctl", setDumpable, 0);
+    for (let at = 0; at < 8; at++) {
+      const file = await call(caller, "memfdCreate", someText, 0);
+      await call(caller, "fallocate", file, 0, 0, 40 * mebibyte);
+    }
+  },
   memory: () => grow(400),
   memoryOfChildren() {
     for (let at = 0; at < 4; at++) again("memoryOfOne");
@@ -58,6 +110,12 @@ const attacks = {
   cpu() {
     const end = Date.now() + 30_000;
     while (Date.now() < end);
+  },
+  cpuOfChildren() {
+    shell(`while :; do (${busy}); done`);
+  },
+  cpuOfOrphans() {
+    shell(`next() { ${busy}; [ "$1" -gt 500 ] || next $(($1 + 1)) & exit; }; next 0`);
   },
   files() {
     later(() => {
@@ -122,6 +180,13 @@ const attacks = {
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR2"]) process.on(signal, () => {});
   },
 };
+
+/** Some hundredths of a second of work for a shell. */
+const busy = "i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); done";
+
+function shell(script) {
+  spawn("/bin/sh", ["-c", script, token], { stdio: "ignore" }).on("error", () => {});
+}
 
 function attempt(task) {
   try {

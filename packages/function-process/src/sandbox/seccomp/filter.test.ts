@@ -74,6 +74,10 @@ const rows: readonly (readonly [call: string, args: readonly number[], becomes: 
   ["io_uring_setup", [8, 0], "ENOSYS"],
   ["io_uring_enter", [], "ENOSYS"],
   ["io_uring_register", [], "ENOSYS"],
+  ...["shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop"].map(
+    (call) => [call, [0, 4096, 0o1600], "ENOSYS"] as const,
+  ),
+  ...["msgget", "msgsnd", "msgrcv", "msgctl"].map((call) => [call, [0, 0o1600], "ENOSYS"] as const),
   // A thread and a plain child.
   ["clone", [thread], "allowed"],
   ["clone", [17], "allowed"],
@@ -100,6 +104,9 @@ const rows: readonly (readonly [call: string, args: readonly number[], becomes: 
   ["ioctl", [0x5412, 0x5413], "allowed"],
   ["prctl", [1, 0], "pretended"],
   ["prctl", [1, 9], "pretended"],
+  ["prctl", [4, 0], "pretended"],
+  ["prctl", [4, 1], "pretended"],
+  ["prctl", [3], "allowed"],
   ["prctl", [15], "allowed"],
   ["prctl", [38, 1], "allowed"],
   ["socketpair", [1, 1, 0], "allowed"],

@@ -94,7 +94,7 @@ const protocols = { any: 0, tcp: 6, udp: 17 } as const;
 const netlinkRoute = 0;
 const terminalRequests = { pushInput: 0x5412, console: 0x541c } as const;
 const personalities = { linux: 0, ask: 0xffff_ffff } as const;
-const parentDeathSignal = 1;
+const processControls = { parentDeathSignal: 1, setDumpable: 4 } as const;
 
 /** Connections over IP, as streams and datagrams: raw and rare protocols are code of the kernel that functions do not need. */
 const internetSocket: readonly Instruction[] = [
@@ -103,6 +103,11 @@ const internetSocket: readonly Instruction[] = [
   ...when("ifEqual", socketTypes.stream, [argument(2), ...oneOf([protocols.any, protocols.tcp], EPROTONOSUPPORT)]),
   ...when("ifEqual", socketTypes.datagram, [argument(2), ...oneOf([protocols.any, protocols.udp], EPROTONOSUPPORT)]),
   fail(EPERM),
+];
+
+const systemVCalls: readonly string[] = [
+  ...["shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop"],
+  ...["msgget", "msgsnd", "msgrcv", "msgctl"],
 ];
 
 /** Calls of which the arguments decide: instructions that end with an answer. */
@@ -122,8 +127,16 @@ const byArgument: Readonly<Record<string, readonly Instruction[]>> = {
     ...when("ifEqual", terminalRequests.console, [fail(EPERM)]),
     allow,
   ],
-  // A function that is orphaned must end. Honest programs that ask for a signal for themselves continue.
-  prctl: [argument(0), ...when("ifEqual", parentDeathSignal, [answer(answers.fail(0))]), allow],
+  // Honest programs that ask for either continue. A function that is orphaned must end, and what it holds must be measured: another process
+  // of its user cannot read the open files of one that is not dumpable.
+  prctl: [
+    argument(0),
+    ...when("ifEqual", processControls.parentDeathSignal, [fail(0)]),
+    ...when("ifEqual", processControls.setDumpable, [fail(0)]),
+    allow,
+  ],
+  // The kernel keeps segments, semaphores and messages that no process refers to, and attributes them to none.
+  ...Object.fromEntries(systemVCalls.map((call) => [call, [fail(ENOSYS)]])),
   socket: [
     argument(0),
     ...when("ifEqual", families.unix, [allow]),
@@ -198,6 +211,19 @@ export const callNumbers: Readonly<Record<string, CallNumbers>> = {
   request_key: on(249, 218),
   fanotify_init: on(300, 262),
   lookup_dcookie: on(212, 18),
+  // Memory, semaphores and messages of System V.
+  shmget: on(29, 194),
+  shmat: on(30, 196),
+  shmctl: on(31, 195),
+  shmdt: on(67, 197),
+  semget: on(64, 190),
+  semop: on(65, 193),
+  semctl: on(66, 191),
+  semtimedop: on(220, 192),
+  msgget: on(68, 186),
+  msgsnd: on(69, 189),
+  msgrcv: on(70, 188),
+  msgctl: on(71, 187),
   // Other processes.
   ptrace: on(101, 117),
   process_vm_readv: on(310, 270),
