@@ -26,7 +26,7 @@ async function resolved(
   overrides: ReadonlyMap<string, ServiceAddress> = new Map(),
 ): Promise<ServiceAddress> {
   await using store = await storeOf(objects);
-  return serviceResolver(store, overrides)({ namespace: "ns", name: "hook", port });
+  return await serviceResolver(store, overrides)({ namespace: "ns", name: "hook", port });
 }
 
 test("a Service that does not exist is not found", async () => {
