@@ -33,7 +33,7 @@ after(async () => {
   await fn?.[Symbol.asyncDispose]();
 });
 
-/** What the function answers is no message. */
+/** What the function answers is not a message. */
 const answer = (): { message: Uint8Array } => ({ message: new Uint8Array(0) });
 
 for (const name of Object.keys(floods)) {

@@ -29,6 +29,8 @@ interface ConnectionSecurity {
   readonly onOpen: (socket: Socket) => void;
   /** A connection is ready for calls. */
   readonly onConnect: () => void;
+  /** A connection takes no more calls. Its socket closes later. */
+  readonly onLost: () => void;
 }
 
 /**
@@ -66,7 +68,7 @@ export class FunctionCredentials extends ChannelCredentials {
         security.onConnect();
         // HTTP/2 cannot do this through the guard. The timer of a call's deadline keeps the process alive during the call.
         socket.unref();
-        const guarded = guardFrames(socket, security.clock);
+        const guarded = guardFrames(socket, security.clock).once("close", security.onLost);
         // gRPC wants the type of a socket, and uses what every stream has.
         return { socket: guarded as Socket, secure: security.tls !== undefined };
       },

@@ -94,6 +94,9 @@ export class FunctionConnection {
       onConnect: () => {
         this.#epoch++;
       },
+      onLost: () => {
+        this.#epoch++;
+      },
     });
     this.#client = new Client(targetOf(endpoint, this.endpoint), credentials, {
       ...contextOptions(context),
@@ -233,10 +236,7 @@ export class FunctionConnection {
     this.#sockets.add(socket);
     // The former reason no longer applies; this one does until the server responds.
     if (this.#outage.problem !== undefined) this.#outage.problem = "connected, but no HTTP/2 response";
-    socket.once("close", () => {
-      this.#epoch++;
-      this.#sockets.delete(socket);
-    });
+    socket.once("close", () => this.#sockets.delete(socket));
     if (this.#closed) socket.destroy();
   }
 }

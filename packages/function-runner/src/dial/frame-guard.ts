@@ -136,8 +136,11 @@ class GuardedConnection extends Duplex {
     this.#limit = limit;
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("error", (error) => this.destroy(error));
-    // An answer that came right before is read first.
-    socket.once("close", () => setImmediate(() => this.destroy()));
+    // Not only when the socket is closed: HTTP/2 notices a turn of the event loop later, and no call may begin until then.
+    const ended = (): void => {
+      if (this.#isWaiting) this.destroy();
+    };
+    socket.once("end", ended).once("close", ended);
   }
 
   #receive(chunk: Buffer): void {
@@ -156,8 +159,9 @@ class GuardedConnection extends Duplex {
   #passOn(): void {
     const piece = this.#pieces.shift();
     this.#isWaiting = piece === undefined;
-    if (piece === undefined) this.#socket.resume();
-    else this.push(piece);
+    if (piece !== undefined) this.push(piece);
+    else if (this.#socket.readableEnded || this.#socket.closed) this.destroy();
+    else this.#socket.resume();
   }
 
   override _read(): void {
@@ -166,10 +170,19 @@ class GuardedConnection extends Duplex {
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#limit.sent(chunk);
+    if (this.#isEnded(done)) return;
     this.#socket.write(chunk, done);
   }
 
+  /** A function that stops ends its side first. What is written until the socket closes is lost, which is not an error of its own. */
+  #isEnded(done: () => void): boolean {
+    if (this.#socket.writable) return false;
+    done();
+    return true;
+  }
+
   override _writev(parts: readonly { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    if (this.#isEnded(done)) return;
     const last = parts.length - 1;
     this.#socket.cork();
     for (const [i, { chunk }] of parts.entries()) {

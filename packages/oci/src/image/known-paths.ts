@@ -11,7 +11,7 @@ interface KnownPath {
   folderAfter: number | undefined;
   /** This layer brought it, or something below it: its own whiteouts do not hide it. */
   isWritten: boolean;
-  /** Lower layers have nothing below it any more. */
+  /** Lower layers no longer have anything below it. */
   isCleared: boolean;
   /** Made when the first one is known: most paths are files. */
   below: Map<string, KnownPath> | undefined;
