@@ -135,6 +135,7 @@ const readers: Readonly<Record<string, Reader>> = {
     beside: { "crossplane.yaml": packageMeta.replace("Configuration", "Function") },
     isBinary: true,
     isBrokenLinkFine: true,
+    isFolderFine: true,
   },
   "function run": { args: ["function", "run", "x.ts", "--insecure"], file: "x.ts", isBinary: true },
   "validate FILE": { args: ["validate", "x.yaml"], file: "x.yaml", isFolderFine: true },
