@@ -160,11 +160,15 @@ export class UsageWatches {
     this.#unresolved.set(type, selectors.set(`${side} ${indexKey(this.#type, key)}`, { key, labels }));
   }
 
-  /** The Usages that wait for the changed object: by its name, or by its labels. */
+  /**
+   * The Usages that wait for the changed object, by its name or by its labels. Those that name an object that changed or is gone do not have to
+   * wait for it: the watch of used objects may have woken them before this one knew, and they then read what this one had.
+   */
   readonly #keysOfWaiting = (change: CacheChange): readonly ObjectKey[] => {
     const usages = this.#waiting.get(typeText(change.object))?.usages;
-    const naming = this.#keysOfNaming(change).filter((key) => usages?.has(indexKey(this.#type, key)));
-    return [...naming, ...this.#keysOfSelecting(change)];
+    const naming = this.#keysOfNaming(change);
+    const woken = change.type === "added" ? naming.filter((key) => usages?.has(indexKey(this.#type, key))) : naming;
+    return [...woken, ...this.#keysOfSelecting(change)];
   };
 
   /** The Usages that name the changed object. */
