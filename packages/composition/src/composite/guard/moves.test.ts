@@ -168,8 +168,8 @@ test("the time to connect names grows with their number", () => {
   };
   cpuOf(star(2000));
   const [one, other] = [cpuOf(star(2000)), cpuOf(star(20_000))];
-  // One hundred times as long when every move looks at all names before it.
-  assert.ok(other < 30 * one + 20, `${one} ms for 2,000 moves, ${other} ms for 20,000`);
+  // Seconds when every move looks at all names before it. The clock of a thread has a resolution of some milliseconds.
+  assert.ok(other < 30 * one + 500, `${one} ms for 2,000 moves, ${other} ms for 20,000`);
 });
 
 test("only the steps of a CompositionRevision declare moves, not a field of an XR that has the same name", () => {
