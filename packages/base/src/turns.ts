@@ -10,9 +10,12 @@ const maxMilliseconds = 10;
 /** When the first task of this turn began to run. */
 let turnStart: number | undefined;
 
-/** Whose work it is. Flows have turns one after the other, those of the system as many as those of all users together. */
+/**
+ * Whose work it is. Flows have turns one after the other, those of the system as many as those of all users together. Probes, which are
+ * short, come first, one after each part of other work, so that a probe waits for one such part.
+ */
 export interface Flow {
-  readonly level: "system" | "users";
+  readonly level: "probes" | "system" | "users";
   readonly name: string;
 }
 
@@ -53,11 +56,18 @@ class Level {
   }
 }
 
-const levels = { system: new Level(), users: new Level() };
-let nextLevel: Flow["level"] = "system";
+const levels = { probes: new Level(), system: new Level(), users: new Level() };
+let nextLevel: "system" | "users" = "system";
+let wasProbe = false;
 
-/** The levels have turns alternately, so that neither waits for all tasks of the other. */
+/** The levels have turns alternately, so that none waits for all tasks of another, and a flood of probes keeps no other work waiting. */
 function takeWaiting(): (() => void) | undefined {
+  const probe = wasProbe ? undefined : levels.probes.take();
+  wasProbe = probe !== undefined;
+  return probe ?? takeOther() ?? levels.probes.take();
+}
+
+function takeOther(): (() => void) | undefined {
   const first = levels[nextLevel];
   nextLevel = nextLevel === "system" ? "users" : "system";
   return first.take() ?? levels[nextLevel].take();

@@ -176,7 +176,7 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
 
 /** The requests of each user wait for each other, as with priority and fairness; probes, and those of operators, do not wait for all of them. */
 function flowOf({ user, path }: ApiRequest): Flow {
-  if (isExempt(path)) return { level: "system", name: "probes" };
+  if (isExempt(path)) return { level: "probes", name: "" };
   return { level: user.groups.includes(mastersGroup) ? "system" : "users", name: `user ${user.name}` };
 }
 
