@@ -268,7 +268,7 @@ const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", versio
     kind: "MutatingAdmissionPolicy",
     storageVersion: "v1beta1",
     ...admission,
-    rules: { ...admissionRules, validate: mutatingPolicyErrors },
+    rules: { ...admissionRules, validatingRest: mutatingPolicyErrors },
   },
   {
     resource: "mutatingadmissionpolicybindings",
@@ -282,7 +282,7 @@ const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", versio
     kind: "ValidatingAdmissionPolicy",
     subresources: [statusSubresource],
     ...admission,
-    rules: { ...admissionRules, validate: validatingPolicyErrors },
+    rules: { ...admissionRules, validatingRest: validatingPolicyErrors },
   },
   {
     resource: "validatingadmissionpolicybindings",

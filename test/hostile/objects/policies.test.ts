@@ -210,12 +210,38 @@ test("types of sixty long expressions are checked for a dozen kinds", async () =
   });
 });
 
+const conditions = (count: number): JsonObject[] =>
+  list(count, (index) => ({ name: `c${index}`, expression: `object.metadata.name == 'a${index}'` }));
+const nowhere: JsonObject = { apiGroups: ["none"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["x"] };
+
+test("more match conditions than are allowed, of a webhook and of a policy", async () => {
+  const webhook = {
+    ...{ name: "w.example.org", clientConfig: { url: "https://127.0.0.1:1/" }, sideEffects: "None" },
+    ...{ admissionReviewVersions: ["v1"], rules: [nowhere], matchConditions: conditions(30_000) },
+  };
+  const spec = {
+    matchConstraints: { resourceRules: [nowhere] },
+    ...validations("true"),
+    matchConditions: conditions(30_000),
+  };
+  const objects: Record<string, JsonObject> = {
+    validatingwebhookconfigurations: { metadata: { name: "conditions" }, webhooks: [webhook] },
+    validatingadmissionpolicies: { metadata: { name: "conditions" }, spec },
+  };
+  for (const [resource, object] of Object.entries(objects)) {
+    const send = () => sendJson(server.target, ["POST", `${admission}/${resource}`], object);
+    const { code, text } = await server.during(`30,000 conditions of ${resource}`, send);
+    assert.equal(code, 422, text.slice(0, 300));
+    assert.match(text, /matchConditions: Too many: 30000: must have at most 64 items/);
+  }
+});
+
 test("26 configurations of 4,000 webhooks each", async () => {
   const path = `${admission}/validatingwebhookconfigurations`;
   const webhook = (index: number): JsonObject => ({
     ...{ name: `w${index}.example.org`, clientConfig: { url: "https://127.0.0.1:1/" }, sideEffects: "None" },
     ...{ admissionReviewVersions: ["v1"], failurePolicy: "Ignore" },
-    rules: [{ apiGroups: ["none"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["x"] }],
+    rules: [nowhere],
     matchConditions: [{ name: "a", expression: "true" }],
   });
   await server.during("26 configurations", async () => {

@@ -2,6 +2,7 @@
 // What the expressions of admission policies and of match conditions of webhooks can refer to.
 // Checks the expressions of a policy against the schemas of the kinds that it matches.
 
+import { memoize } from "@purlin/base";
 import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment, Fields } from "../check/environment.ts";
 import { authorizerType, resourceCheckType } from "../library/authorizer.ts";
@@ -115,8 +116,8 @@ export interface AdmissionScope {
   readonly hasNamespace?: boolean;
 }
 
-/** The environment of expressions. */
-export function admissionEnvironment(scope: AdmissionScope): Environment {
+/** The environment of expressions. A scope, which thousands of expressions may share, does not change. */
+export const admissionEnvironment: (scope: AdmissionScope) => Environment = memoize((scope) => {
   const variables = new Map<string, CelType>([
     ["object", dynType],
     ["oldObject", dynType],
@@ -132,7 +133,7 @@ export function admissionEnvironment(scope: AdmissionScope): Environment {
   const own: readonly (readonly [string, Fields])[] =
     scope.variables === undefined ? [] : [[variablesName, variableFields(scope.variables)]];
   return { variables, objects: new Map([...objectTypes, ...own]), hasPatchTypes: scope.hasPatchTypes ?? false };
-}
+});
 
 /** The type of objects of one kind, and the types of the objects in them by name. */
 export interface ObjectType {

@@ -138,7 +138,7 @@ test("mutating policies cannot select deletions", () => {
 });
 
 const conditions = (...matchConditions: JsonObject[]): string[] =>
-  webhookConditionErrors({ matchConditions }, "w").map(fieldErrorText);
+  finish(webhookConditionErrors({ matchConditions }, "w")).map(fieldErrorText);
 
 test("a condition needs a name and an expression", () => {
   assert.deepEqual(conditions({ name: "a", expression: "true" }, { name: "x.org/b", expression: "object.a == 1" }), []);
@@ -175,8 +175,8 @@ test("there may be 64 conditions", () => {
 
 test("what an expression can refer to depends on the scope", () => {
   const one = { matchConditions: [{ name: "a", expression: "params.a == 1" }] };
-  assert.equal(conditionErrors(one, "p", { hasParams: true }).length, 0);
-  assert.equal(conditionErrors(one, "p", webhookScope).length, 1);
+  assert.equal(finish(conditionErrors(one, "p", { hasParams: true })).length, 0);
+  assert.equal(finish(conditionErrors(one, "p", webhookScope)).length, 1);
 });
 
 interface Outcome {

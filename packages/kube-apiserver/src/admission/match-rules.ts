@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with the rules and selectors by which webhooks and policies select writes.
 
-import type { Work } from "@purlin/base";
+import { inOnePart, type Work } from "@purlin/base";
 import {
   type AdmissionExpression,
   type AdmissionScope,
@@ -13,6 +13,7 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  findingFirstErrors,
   firstErrors,
   invalidValue,
   repeatsIn,
@@ -158,24 +159,29 @@ export const webhookScope: AdmissionScope = { hasAuthorizer: true, hasNamespace:
 const maxConditions = 64;
 
 /** What is wrong with the match conditions of a webhook. */
-export const webhookConditionErrors: Check = (hook, path) => conditionErrors(hook, path, webhookScope);
+export function webhookConditionErrors(hook: JsonObject, path: string): Work<FieldError[]> {
+  return conditionErrors(hook, path, webhookScope);
+}
 
-/** What is wrong with the member `matchConditions` of an object at a path. */
-export function conditionErrors(object: JsonObject, path: string, scope: AdmissionScope): FieldError[] {
+/** What is wrong with the member `matchConditions` of an object at a path. To compile each condition is a part. */
+export function* conditionErrors(object: JsonObject, path: string, scope: AdmissionScope): Work<FieldError[]> {
   const conditions = listAt(object, "matchConditions");
   const names = conditions.map((one) => stringAt(one, ["name"]));
   const isRepeated = repeatsIn(names);
   const at = `${path}.matchConditions`;
   return [
     ...(conditions.length > maxConditions ? [tooMany(at, conditions.length, maxConditions)] : []),
-    ...firstErrors(conditions, (one, index) => {
-      const name = names[index] ?? "";
-      const isTaken = name !== "" && isRepeated(index);
-      return [
-        ...oneConditionErrors(one, `${at}[${index}]`, scope),
-        ...(isTaken ? [duplicateValue(`${at}[${index}].name`, name)] : []),
-      ];
-    }),
+    ...(yield* findingFirstErrors(
+      conditions,
+      inOnePart((one, index) => {
+        const name = names[index] ?? "";
+        const isTaken = name !== "" && isRepeated(index);
+        return [
+          ...oneConditionErrors(one, `${at}[${index}]`, scope),
+          ...(isTaken ? [duplicateValue(`${at}[${index}].name`, name)] : []),
+        ];
+      }),
+    )),
   ];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { type FieldError, fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { mutatingPolicyErrors, validatingPolicyErrors } from "./policy-rules.ts";
@@ -10,7 +11,9 @@ const rule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], res
 const base = { failurePolicy: "Fail", matchConstraints: { resourceRules: [rule] } };
 const validations = [{ expression: "true" }];
 const validating = (spec: JsonObject): string[] =>
-  texts(validatingPolicyErrors({ metadata: { name: "p.example.org" }, spec: { ...base, validations, ...spec } }));
+  texts(
+    finish(validatingPolicyErrors({ metadata: { name: "p.example.org" }, spec: { ...base, validations, ...spec } })),
+  );
 
 type Row = readonly [name: string, spec: JsonObject, expected: readonly string[]];
 
@@ -223,7 +226,9 @@ test("an annotation may have 5 KiB, and a policy 20 of them", () => {
 const jsonPatch = { patchType: "JSONPatch", jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } };
 const applied = { patchType: "ApplyConfiguration", applyConfiguration: { expression: "Object{}" } };
 const mutating = (spec: JsonObject): string[] =>
-  texts(mutatingPolicyErrors({ spec: { ...base, reinvocationPolicy: "Never", mutations: [jsonPatch], ...spec } }));
+  texts(
+    finish(mutatingPolicyErrors({ spec: { ...base, reinvocationPolicy: "Never", mutations: [jsonPatch], ...spec } })),
+  );
 
 rows("a mutating policy", mutating, [
   ["a complete one", { mutations: [jsonPatch, applied] }, []],
@@ -276,6 +281,21 @@ rows("a mutation", (one) => mutating({ mutations: [one] }), [
   ],
 ]);
 
+test("to compile each expression is a part", () => {
+  const expressions = (count: number): JsonObject[] =>
+    Array.from({ length: count }, (_, at) => ({ name: `v${at}`, expression: "true" }));
+  const spec = {
+    ...base,
+    variables: expressions(100),
+    validations: expressions(100),
+    matchConditions: expressions(60),
+  };
+  const work = validatingPolicyErrors({ metadata: { name: "p.example.org" }, spec });
+  let parts = 1;
+  for (; work.next().done !== true; ) parts += 1;
+  assert.ok(parts > 260, `${parts} parts`);
+});
+
 test("a policy has at most a thousand variables, validations and mutations, and more are not compiled", () => {
   const many = (count: number): JsonObject[] =>
     Array.from({ length: count }, (_, at) => ({ name: `v${at}`, expression: "true" }));
@@ -288,5 +308,5 @@ test("a policy has at most a thousand variables, validations and mutations, and 
   const tooMany = (name: string) => [`spec.${name}: Too many: 1001: must have at most 1000 items`];
   assert.deepEqual(validating({ validations: wrong }), tooMany("validations"));
   const spec = { ...base, mutations: wrong, reinvocationPolicy: "Never" };
-  assert.deepEqual(texts(mutatingPolicyErrors({ spec })), tooMany("mutations"));
+  assert.deepEqual(texts(finish(mutatingPolicyErrors({ spec }))), tooMany("mutations"));
 });

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with admission policies and their bindings.
+// What is wrong with admission policies and their bindings. To compile each expression is a part.
+import { inOnePart, type Work } from "@purlin/base";
 import { type AdmissionExpression, type AdmissionScope, compileAdmissionExpression } from "@purlin/cel";
 import {
   duplicateValue,
   type FieldError,
+  findingFirstErrors,
   firstErrors,
   forbiddenValue,
   invalidPrinted,
@@ -33,21 +35,21 @@ const reservedWords: ReadonlySet<string> = new Set(
 );
 
 /** The errors of a ValidatingAdmissionPolicy. */
-export function validatingPolicyErrors(policy: JsonObject): FieldError[] {
+export function* validatingPolicyErrors(policy: JsonObject): Work<FieldError[]> {
   const spec = objectAt(policy, ["spec"]);
-  const { scope, errors } = commonErrors(spec);
+  const { scope, errors } = yield* commonErrors(spec);
   return [
     ...errors,
     ...emptyErrors(spec),
-    ...expressionsErrors(spec, "validations", (one, path) => validationErrors(one, path, scope)),
-    ...annotationErrors(policy, scope),
+    ...(yield* expressionsErrors(spec, "validations", (one, path) => validationErrors(one, path, scope))),
+    ...(yield* annotationErrors(policy, scope)),
   ];
 }
 
 const maxAnnotations = 20;
 const maxValueExpression = 5 * 1024;
 
-function annotationErrors(policy: JsonObject, scope: AdmissionScope): FieldError[] {
+function* annotationErrors(policy: JsonObject, scope: AdmissionScope): Work<FieldError[]> {
   const annotations = objectsAt(policy, ["spec", "auditAnnotations"]);
   const path = "spec.auditAnnotations";
   const keys = annotations.map((one) => stringAt(one, ["key"]));
@@ -60,34 +62,32 @@ function annotationErrors(policy: JsonObject, scope: AdmissionScope): FieldError
     annotations.length > maxAnnotations
       ? [invalidValue(path, inGo, `must not have more than ${maxAnnotations} auditAnnotations`)]
       : [];
-  return [
-    ...tooManyErrors,
-    ...firstErrors(annotations, (one, index) => {
-      const [at, key] = [`${path}[${index}]`, keys[index] ?? ""];
-      const qualified = `${stringAt(policy, ["metadata", "name"])}/${key}`;
-      const isLong = Buffer.byteLength(stringAt(one, ["valueExpression"]).trim()) > maxValueExpression;
-      const checked = { path: at, member: "valueExpression", scope, types: ["string", "null"] };
-      return [
-        ...labelKeyProblems(qualified).map((problem) => invalidValue(`${at}.key`, qualified, problem)),
-        ...(isLong
-          ? [requiredValue(`${at}.valueExpression`, `must not exceed ${maxValueExpression} bytes in length`)]
-          : expressionErrors(one, checked)),
-        ...(isRepeated(index) ? [duplicateValue(`${at}.key`, key)] : []),
-      ];
-    }),
-  ];
+  const errorsOf = (one: JsonObject, index: number): readonly FieldError[] => {
+    const [at, key] = [`${path}[${index}]`, keys[index] ?? ""];
+    const qualified = `${stringAt(policy, ["metadata", "name"])}/${key}`;
+    const isLong = Buffer.byteLength(stringAt(one, ["valueExpression"]).trim()) > maxValueExpression;
+    const checked = { path: at, member: "valueExpression", scope, types: ["string", "null"] };
+    return [
+      ...labelKeyProblems(qualified).map((problem) => invalidValue(`${at}.key`, qualified, problem)),
+      ...(isLong
+        ? [requiredValue(`${at}.valueExpression`, `must not exceed ${maxValueExpression} bytes in length`)]
+        : expressionErrors(one, checked)),
+      ...(isRepeated(index) ? [duplicateValue(`${at}.key`, key)] : []),
+    ];
+  };
+  return [...tooManyErrors, ...(yield* findingFirstErrors(annotations, inOnePart(errorsOf)))];
 }
 
 /** The errors of a MutatingAdmissionPolicy. */
-export function mutatingPolicyErrors(policy: JsonObject): FieldError[] {
+export function* mutatingPolicyErrors(policy: JsonObject): Work<FieldError[]> {
   const spec = objectAt(policy, ["spec"]);
-  const { scope, errors } = commonErrors(spec, mutatingRuleErrors);
+  const { scope, errors } = yield* commonErrors(spec, mutatingRuleErrors);
   const mutations = objectsAt(spec, ["mutations"]);
   const policyOfReinvocation = stringAt(spec, ["reinvocationPolicy"]);
   return [
     ...errors,
     ...(mutations.length === 0 ? [requiredValue("spec.mutations", "mutations must contain at least one item")] : []),
-    ...expressionsErrors(spec, "mutations", (one, path) => mutationErrors(one, path, scope)),
+    ...(yield* expressionsErrors(spec, "mutations", (one, path) => mutationErrors(one, path, scope))),
     ...(policyOfReinvocation === "" ? [requiredValue("spec.reinvocationPolicy")] : []),
     ...(policyOfReinvocation !== "" && !reinvocationPolicies.includes(policyOfReinvocation)
       ? [unsupportedValue("spec.reinvocationPolicy", policyOfReinvocation, reinvocationPolicies)]
@@ -124,14 +124,14 @@ interface CommonErrors {
 }
 
 /** The errors of what both kinds of policies have. */
-function commonErrors(spec: JsonObject, ruleErrors: Check = () => []): CommonErrors {
+function* commonErrors(spec: JsonObject, ruleErrors: Check = () => []): Work<CommonErrors> {
   const base: AdmissionScope = {
     hasParams: isJsonObject(memberAt(spec, ["paramKind"])),
     hasAuthorizer: true,
     hasNamespace: true,
   };
   const types = new Map<string, AdmissionExpression["type"]>();
-  const variables = expressionsErrors(spec, "variables", (one, path) => {
+  const variables = yield* expressionsErrors(spec, "variables", (one, path) => {
     const scope = { ...base, variables: new Map(types) };
     return variableErrors(one, { path, scope, types });
   });
@@ -139,7 +139,7 @@ function commonErrors(spec: JsonObject, ruleErrors: Check = () => []): CommonErr
     ...failurePolicyErrors(spec),
     ...paramKindErrors(spec),
     ...constraintErrors(spec, ruleErrors),
-    ...conditionErrors(spec, "spec", base),
+    ...(yield* conditionErrors(spec, "spec", base)),
     ...variables,
   ];
   return { scope: { ...base, variables: types }, errors };
@@ -149,14 +149,17 @@ function commonErrors(spec: JsonObject, ruleErrors: Check = () => []): CommonErr
 const maxExpressions = 1000;
 
 /** The errors of a list of objects with expressions. */
-function expressionsErrors(
+function* expressionsErrors(
   spec: JsonObject,
   name: "variables" | "validations" | "mutations",
   errorsOf: (one: JsonObject, path: string) => readonly FieldError[],
-): FieldError[] {
+): Work<FieldError[]> {
   const objects = objectsAt(spec, [name]);
   if (objects.length > maxExpressions) return [tooMany(`spec.${name}`, objects.length, maxExpressions)];
-  return firstErrors(objects, (one, index) => errorsOf(one, `spec.${name}[${index}]`));
+  return yield* findingFirstErrors(
+    objects,
+    inOnePart((one, index) => errorsOf(one, `spec.${name}[${index}]`)),
+  );
 }
 
 const failurePolicies = ["Fail", "Ignore"];

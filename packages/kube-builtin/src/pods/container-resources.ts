@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What containers, and whole Pods, ask for and may use.
-import { finish, isPartDone, sorting, type Work } from "@purlin/base";
+import { finish, inOnePart, isPartDone, sorting, type Work } from "@purlin/base";
 import { type Check, listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
@@ -65,7 +65,9 @@ function* findingErrorsByName(map: object, errorsOf: (name: string) => readonly 
   const names = Object.keys(map);
   for (const name of names) {
     if (isPartDone()) yield;
-    if (errorsOf(name).length > 0) return yield* findingFirstErrors(yield* sorting(names, compareUtf8), errorsOf);
+    if (errorsOf(name).length > 0) {
+      return yield* findingFirstErrors(yield* sorting(names, compareUtf8), inOnePart(errorsOf));
+    }
   }
   return [];
 }

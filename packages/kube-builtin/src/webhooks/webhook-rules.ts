@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+import type { Work } from "@purlin/base";
 import {
   all,
   type Check,
@@ -16,6 +16,7 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  findingFirstErrors,
   firstErrors,
   invalidValue,
   repeatsIn,
@@ -76,7 +77,7 @@ const reviewVersions: Check = (hook, path) => {
   ];
 };
 
-const hook: Check = all(
+const beforeConditions: Check = all(
   name,
   eachItem("rules", operationRuleErrors),
   optionallyOneOf("failurePolicy", ["Fail", "Ignore"]),
@@ -87,17 +88,20 @@ const hook: Check = all(
   within("objectSelector", selectorProblems),
   clientConfig,
   optionallyOneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
-  webhookConditionErrors,
-  reviewVersions,
 );
 
-function webhookErrors(configuration: JsonObject): FieldError[] {
+function webhookErrors(configuration: JsonObject): Work<FieldError[]> {
   const names = new Set<string>();
-  return firstErrors(listAt(configuration, "webhooks"), (one, index) => {
-    const [path, own] = [`webhooks[${index}]`, stringAt(one, ["name"])];
+  return findingFirstErrors(listAt(configuration, "webhooks"), function* (hook, index) {
+    const [path, own] = [`webhooks[${index}]`, stringAt(hook, ["name"])];
     const isTaken = names.has(own);
     if (own !== "") names.add(own);
-    return [...hook(one, path), ...(isTaken ? [duplicateValue(`${path}.name`, own)] : [])];
+    return [
+      ...beforeConditions(hook, path),
+      ...(yield* webhookConditionErrors(hook, path)),
+      ...reviewVersions(hook, path),
+      ...(isTaken ? [duplicateValue(`${path}.name`, own)] : []),
+    ];
   });
 }
 
@@ -112,4 +116,4 @@ export const staticNameWarnings: NonNullable<KindRules["warnings"]> = (object) =
 };
 
 /** The rules of both kinds of webhook configurations. */
-export const webhookRules: KindRules = { validate: webhookErrors };
+export const webhookRules: KindRules = { validatingRest: webhookErrors };

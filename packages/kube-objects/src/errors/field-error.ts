@@ -230,16 +230,16 @@ export function firstErrors<T>(
   return errors;
 }
 
-/** {@link firstErrors} in parts: each member is one. */
+/** {@link firstErrors} in parts: each member is at least one. */
 export function* findingFirstErrors<T>(
   members: Iterable<T>,
-  errorsOf: (member: T, index: number) => readonly FieldError[],
+  errorsOf: (member: T, index: number) => Work<readonly FieldError[]>,
 ): Work<FieldError[]> {
   const errors: FieldError[] = [];
   let index = 0;
   for (const member of members) {
     if (errors.length >= mostErrors) break;
-    errors.push(...errorsOf(member, index++));
+    errors.push(...(yield* errorsOf(member, index++)));
     yield;
   }
   return errors;
