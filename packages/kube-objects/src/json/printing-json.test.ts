@@ -16,6 +16,22 @@ test("a large object is printed in parts of about as many characters", () => {
   assert.ok(Math.max(...printed.map(({ length }) => length)) < 120_000);
 });
 
+test("a large object is printed in parts on one line at any depth, and whatever is beside it", () => {
+  const labels = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, "value"]));
+  let deep: JsonValue = { labels, text: "x".repeat(100_000) };
+  for (let depth = 0; depth < 50; depth++) deep = { before: [1, 2], spec: deep };
+  for (const value of [{ spec: { template: { labels } } }, { spec: [{ labels }] }, deep]) {
+    const lengths: number[] = [];
+    let length = 0;
+    const work = printingJson(value, {}, (text) => (length += text.length));
+    for (let isDone = false; !isDone; length = 0) {
+      isDone = work.next().done === true;
+      lengths.push(length);
+    }
+    assert.ok(lengths.length > 10 && Math.max(...lengths) < 200_000, `${lengths}`);
+  }
+});
+
 test("a large item of an indented list is printed in parts", () => {
   const items = Array.from({ length: 20_000 }, (_, i) => ({ name: `n${i}` }));
   let count = 1;
