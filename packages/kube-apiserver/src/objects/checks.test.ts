@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { type FieldError, fieldErrorText, requiredValue } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import {
@@ -179,7 +180,7 @@ const workload = (spec: JsonObject): JsonObject => ({
   spec: { template: { metadata: { labels: { app: "web" } } }, ...spec },
 });
 const workloadErrors = (spec: JsonObject, more: Partial<typeof rules> = {}): string[] =>
-  texts(selectorErrors(workload(spec), { ...rules, ...more }));
+  texts(finish(selectorErrors(workload(spec), { ...rules, ...more })));
 const mismatch =
   'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`';
 
@@ -196,7 +197,7 @@ test("the selector of a workload must be there where it is required", () => {
 
 test("a workload whose template has no labels is not picked", () => {
   const object = { spec: { selector: { matchLabels: { app: "web" } }, template: {} } };
-  assert.deepEqual(texts(selectorErrors(object, rules)), [
+  assert.deepEqual(texts(finish(selectorErrors(object, rules))), [
     "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
   ]);
 });

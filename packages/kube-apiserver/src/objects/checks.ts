@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small questions that the rules of Pods and Services are put together from. Each gives what is wrong, in the reference's words.
-import { memoize } from "@purlin/base";
+import { memoize, type Work } from "@purlin/base";
 import {
   type FieldError,
   firstErrors,
@@ -181,8 +181,11 @@ export function hasUnreadableSelector(object: JsonObject): boolean {
   return isJsonObject(selector) && ownProblems(selector).length > 0;
 }
 
-/** What is wrong with the selector of a workload, and with its template when the selector does not pick its Pods. */
-export function selectorErrors(object: JsonObject, { noun, isRequired, unreadable }: SelectorRules): FieldError[] {
+/** What is wrong with the selector of a workload, and with its template when the selector does not pick its Pods; in parts. */
+export function* selectorErrors(
+  object: JsonObject,
+  { noun, isRequired, unreadable }: SelectorRules,
+): Work<FieldError[]> {
   const selector = memberAt(object, ["spec", "selector"]);
   const labels = memberAt(object, ["spec", "template", "metadata", "labels"]) ?? null;
   const mismatch = (): FieldError[] => [
@@ -190,6 +193,7 @@ export function selectorErrors(object: JsonObject, { noun, isRequired, unreadabl
   ];
   if (!isJsonObject(selector)) return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch()];
   const own = ownProblems(selector);
+  yield;
   if (Object.keys(objectAt(selector, ["matchLabels"])).length + listAt(selector, "matchExpressions").length === 0) {
     return [...own, invalidValue("spec.selector", {}, `empty selector is invalid for ${noun}`)];
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { all, type Edit, each, fill, inside, podTemplateDefaults, when } from "./pod-defaults.ts";
+import { all, type Edit, each, fill, inside, joined, podTemplateDefaults, when } from "./pod-defaults.ts";
 
 const isEmptyList = (object: JsonObject, name: string): boolean => {
   const list = object[name];
@@ -15,8 +15,8 @@ const limitRangeItem: Edit = when(
       const member = item[name];
       return isJsonObject(member) ? member : {};
     }) as [JsonObject, JsonObject, JsonObject, JsonObject];
-    const allLimits = { ...max, ...limits };
-    const allRequests = { ...min, ...allLimits, ...requests };
+    const allLimits = joined(max, limits);
+    const allRequests = joined(min, allLimits, requests);
     return {
       ...item,
       ...(Object.keys(allLimits).length > 0 && { default: allLimits }),

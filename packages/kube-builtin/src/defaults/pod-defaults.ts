@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a write adds to the spec of a Pod, and what it drops from it.
-import type { KindRules } from "@purlin/kube-apiserver/kinds";
+import { type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, withMember } from "@purlin/kube-objects/object";
 import { type Amounts, amountsAt, containerAmounts, isHugePages } from "../checks/resource-names.ts";
+import { mostContainers } from "../pods/pod-spec.ts";
 import { templateLists } from "../storage/volume-rules.ts";
 
 /** Changes an object; gives the same one back when there is nothing to change. */
@@ -88,7 +89,7 @@ const volumeImage: Edit = (source) => {
 };
 
 /** The members of several objects, the last of each name. One alone is not copied: it may be as large as a request. */
-function joined<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
+export function joined<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
   const filled = parts.filter((part) => Object.keys(part).length > 0);
   return filled.length === 1 && filled[0] !== undefined ? filled[0] : Object.assign({}, ...filled);
 }
@@ -124,6 +125,10 @@ const podResources: Edit = (spec) => {
   const requests = joined(supported, of("requests", isSupported), asked);
   return { ...spec, resources: { ...own, limits, ...(Object.keys(requests).length > 0 && { requests }) } };
 };
+
+/** Edits the containers of a list; of one that is too long and will be refused, none. */
+const eachContainer = (name: string, edit: Edit): Edit =>
+  when((spec) => listAt(spec, name).length <= mostContainers, each(name, edit));
 
 const container: Edit = all(
   fill({ terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", resources: {} }),
@@ -204,10 +209,10 @@ export function podSpecDefaults({ isPod }: { readonly isPod: boolean }): Edit {
     serviceAccount,
     // A template leaves them to the Pods that are made of it.
     isPod ? hostPorts : (spec: JsonObject) => spec,
-    each("containers", all(container, resources)),
-    each("initContainers", all(container, resources)),
+    eachContainer("containers", all(container, resources)),
+    eachContainer("initContainers", all(container, resources)),
     isPod ? podResources : (spec: JsonObject) => spec,
-    each("ephemeralContainers", container),
+    eachContainer("ephemeralContainers", container),
     each("volumes", volume),
   );
 }

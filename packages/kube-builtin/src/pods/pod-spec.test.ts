@@ -2,10 +2,11 @@
 // The specs of Pods and of templates, apart from their containers and volumes. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
-import { podSpecErrors } from "./pod-spec.ts";
+import { checkingPodSpec } from "./pod-spec.ts";
 
 type Case = readonly [name: string, spec: JsonObject, want: readonly string[]];
 
@@ -14,7 +15,7 @@ const keyText = String(labelKeyProblems("a b"));
 const addressText = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const base = { restartPolicy: "Always", dnsPolicy: "ClusterFirst", containers: [{ name: "c", image: "i" }] };
 const errorsOf = (spec: JsonObject, podName?: string): string[] =>
-  podSpecErrors({ ...base, ...spec }, "s", podName).map(fieldErrorText);
+  finish(checkingPodSpec({ ...base, ...spec }, "s", podName)).map(fieldErrorText);
 const dns = (dnsConfig: JsonObject, dnsPolicy = "ClusterFirst"): JsonObject => ({ dnsPolicy, dnsConfig });
 const searches = (...list: string[]): JsonObject => dns({ searches: list });
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `d${index}.org`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { finish, type Work } from "@purlin/base";
-import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
+import type { Work } from "@purlin/base";
+import { type Check, eachItem, inRange, listAt, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
   firstErrors,
@@ -205,8 +205,8 @@ const variableFiles: Check = (spec, path) => {
 };
 
 /** What the reference validates after the containers, in its order. */
-function afterContainers(isPod: boolean): Check {
-  return all(
+function afterContainers(isPod: boolean): readonly Check[] {
+  return [
     podResources,
     hostNetworkPorts(isPod),
     oneOf("restartPolicy", ["Always", "OnFailure", "Never"]),
@@ -237,7 +237,7 @@ function afterContainers(isPod: boolean): Check {
     overhead,
     operatingSystem,
     variableFiles,
-  );
+  ];
 }
 
 const ofPod = afterContainers(true);
@@ -245,14 +245,9 @@ const ofTemplate = afterContainers(false);
 
 const containerLists = ["containers", "initContainers", "ephemeralContainers"];
 /** Most containers in one list. Kubernetes has no limit; checking more at once would hold the event loop. */
-const mostContainers = 4096;
+export const mostContainers = 4096;
 
-/** The errors of a Pod's spec, in any kind; in the order of the reference. `podName` is that of a Pod itself. */
-export function podSpecErrors(spec: JsonObject, path: string, podName?: string): FieldError[] {
-  return finish(checkingPodSpec(spec, path, podName));
-}
-
-/** {@link podSpecErrors} in parts. */
+/** The errors of a Pod's spec, in any kind; in the order of the reference, and in parts. `podName` is that of a Pod itself. */
 export function* checkingPodSpec(spec: JsonObject, path: string, podName?: string): Work<FieldError[]> {
   const excess = containerLists.filter((list) => listAt(spec, list).length > mostContainers);
   if (excess.length > 0) {
@@ -263,6 +258,10 @@ export function* checkingPodSpec(spec: JsonObject, path: string, podName?: strin
   const ofClaims = resourceClaims(spec, path);
   yield;
   const ofContainers = yield* checkingContainers(spec, path, volumes.valid);
-  yield;
-  return [...volumes.errors, ...ofClaims, ...ofContainers, ...after(spec, path)];
+  const errors = [...volumes.errors, ...ofClaims, ...ofContainers];
+  for (const check of after) {
+    yield;
+    errors.push(...check(spec, path));
+  }
+  return errors;
 }

@@ -20,7 +20,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goJson, isNumber, type JsonObject } from "@purlin/kube-objects/json";
+import { goJson, isNumber, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -52,13 +52,15 @@ function labelKeys(one: JsonObject, name: string, path: string): FieldError[] {
 /** A key is in a selector twice when the server has added it, which it does for each of these keys. */
 const matchKeys: Check = (one, path) => {
   const [keys, others] = [textsAt(one, ["matchLabelKeys"]), textsAt(one, ["mismatchLabelKeys"])];
-  const seen = new Set(Object.keys(objectAt(one, ["labelSelector", "matchLabels"])));
+  // Only these keys: the labels may be as many as fit into a request.
+  const [labels, seen] = [objectAt(one, ["labelSelector", "matchLabels"]), new Set<string>()];
   const [lastIndexes, mismatched] = [new Map(keys.map((key, index) => [key, index])), new Set(others)];
   const both = "exists in both matchLabelKeys and labelSelector";
   const doubled = firstErrors(listAt(one, "labelSelector", "matchExpressions"), (expression) => {
     const key = stringAt(expression, ["key"]);
     const index = lastIndexes.get(key);
-    const isDoubled = index !== undefined && seen.has(key);
+    if (index === undefined) return [];
+    const isDoubled = seen.has(key) || ownValue(labels, key) !== undefined;
     seen.add(key);
     return isDoubled ? [invalidValue(`${path}[${index}]`, key, both)] : [];
   });

@@ -2,10 +2,10 @@
 // The specs of Jobs and CronJobs. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { finish } from "@purlin/base";
-import { type FieldError, fieldErrorText } from "@purlin/kube-objects/errors";
+import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { objectErrors } from "../../test/object-errors.ts";
 import { cronJobRules, jobRules } from "./job-rules.ts";
 
 type Case = readonly [name: string, spec: JsonObject, want: readonly string[]];
@@ -17,11 +17,7 @@ const metadata = { name: "j", uid: "u" };
 const made = (spec: JsonObject): JsonObject =>
   jobRules.prepareCreate?.({ metadata, spec: { completionMode: "NonIndexed", template: { spec: pod }, ...spec } }) ??
   {};
-const errorsOfJob = (job: JsonObject): FieldError[] => [
-  ...(jobRules.validate?.(job) ?? []),
-  ...(jobRules.validatingRest === undefined ? [] : finish(jobRules.validatingRest(job))),
-];
-const errorsOf = (spec: JsonObject): string[] => errorsOfJob(made(spec)).map(fieldErrorText);
+const errorsOf = (spec: JsonObject): string[] => objectErrors(jobRules, made(spec)).map(fieldErrorText);
 
 const indexed = (more: JsonObject): JsonObject => ({
   completionMode: "Indexed",
@@ -160,7 +156,7 @@ const generated = {
   "job-name": "j",
 };
 const jobWith = (labels: JsonObject, selector: JsonObject | null, more: JsonObject = {}): string[] =>
-  errorsOfJob({
+  objectErrors(jobRules, {
     metadata,
     spec: { template: { metadata: { labels }, spec: pod }, ...(selector && { selector }), ...more },
   }).map(fieldErrorText);
@@ -218,16 +214,14 @@ test("Jobs can be selected by their successes", () => {
 });
 
 const cron = (more: JsonObject): string[] =>
-  (
-    cronJobRules.validate?.({
-      spec: {
-        schedule: "@daily",
-        concurrencyPolicy: "Allow",
-        jobTemplate: { spec: { template: { spec: pod } } },
-        ...more,
-      },
-    }) ?? []
-  ).map(fieldErrorText);
+  objectErrors(cronJobRules, {
+    spec: {
+      schedule: "@daily",
+      concurrencyPolicy: "Allow",
+      jobTemplate: { spec: { template: { spec: pod } } },
+      ...more,
+    },
+  }).map(fieldErrorText);
 
 const crons: readonly Case[] = [
   ["a plain one", {}, []],

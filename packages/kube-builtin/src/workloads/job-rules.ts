@@ -76,8 +76,8 @@ const numbers = [
   "maxFailedIndexes",
 ];
 
-/** What is wrong with the spec of a Job, its selector aside. */
-function specErrors(spec: JsonObject, path: string): FieldError[] {
+/** What is wrong with the spec of a Job, its selector aside; in parts. */
+function* specErrors(spec: JsonObject, path: string): Work<FieldError[]> {
   const isIndexed = spec["completionMode"] === "Indexed";
   const isWatched = isJsonObject(memberAt(spec, ["podFailurePolicy"]));
   const needed = (name: string, why: string): FieldError[] =>
@@ -95,7 +95,7 @@ function specErrors(spec: JsonObject, path: string): FieldError[] {
     ...optionallyOneOf("podReplacementPolicy", isWatched ? ["Failed"] : ["Failed", "TerminatingOrFailed"])(spec, path),
     ...(isWatched ? failurePolicyErrors(spec, path) : []),
     ...successPolicyErrors(spec, path),
-    ...endingTemplateErrors(objectAt(spec, ["template"]), `${path}.template`),
+    ...(yield* endingTemplateErrors(objectAt(spec, ["template"]), `${path}.template`)),
   ];
 }
 
@@ -222,8 +222,11 @@ export const jobRules: KindRules = {
   warnings: warningsAt("spec"),
   decode: withLabels,
   prepareCreate: withOwnSelector,
-  validate: (job) => specErrors(objectAt(job, ["spec"]), "spec"),
-  validatingRest: ownSelectorErrors,
+  *validatingRest(job) {
+    const errors = yield* specErrors(objectAt(job, ["spec"]), "spec");
+    yield;
+    return [...errors, ...(yield* ownSelectorErrors(job))];
+  },
   validateChange: (job, old, endpoint) =>
     endpoint === "status" ? jobStatusErrors(job, old) : jobChangeErrors(job, old),
   fields: { "status.successful": (job) => String(memberAt(job, ["status", "succeeded"]) ?? 0) },
@@ -287,7 +290,7 @@ const concurrency = ["Allow", "Forbid", "Replace"];
 export const cronJobRules: KindRules = {
   warnings: warningsAt("spec", "jobTemplate", "spec"),
   validateNew: nameErrors,
-  validate: (cron) => {
+  *validatingRest(cron) {
     const spec = objectAt(cron, ["spec"]);
     const policy = stringAt(spec, ["concurrencyPolicy"]);
     return [
@@ -295,7 +298,7 @@ export const cronJobRules: KindRules = {
       ...notNegative("startingDeadlineSeconds")(spec, "spec"),
       ...zoneErrors(spec),
       ...(concurrency.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, concurrency)]),
-      ...specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec"),
+      ...(yield* specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec")),
       ...templateSelectorErrors(memberAt(spec, ["jobTemplate", "spec", "selector"])),
       ...(memberAt(spec, ["jobTemplate", "spec", "manualSelector"]) === true
         ? [unsupportedPrinted("spec.jobTemplate.spec.manualSelector", "true", ["nil", "false"])]

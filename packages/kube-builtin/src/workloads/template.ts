@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import {
   all,
   type Check,
@@ -20,18 +21,22 @@ import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metada
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
 import { withoutDisabledFields } from "../defaults/pod-defaults.ts";
-import { podSpecErrors } from "../pods/pod-spec.ts";
+import { checkingPodSpec } from "../pods/pod-spec.ts";
 import { podWarnings } from "../pods/pod-warnings.ts";
 
-/** The errors of a template of Pods. */
-function templateErrors(template: JsonObject, path: string): FieldError[] {
+/** The errors of a template of Pods, in parts. */
+function* templateErrors(template: JsonObject, path: string): Work<FieldError[]> {
   const texts = (name: string): Record<string, string> =>
     objectAt(template, ["metadata", name]) as Record<string, string>;
   const ephemeral = "ephemeral containers not allowed in pod template";
+  const ofLabels = validateLabels(texts("labels"), `${path}.labels`);
+  yield;
+  const ofAnnotations = validateAnnotations(texts("annotations"), `${path}.annotations`);
+  yield;
   return [
-    ...validateLabels(texts("labels"), `${path}.labels`),
-    ...validateAnnotations(texts("annotations"), `${path}.annotations`),
-    ...podSpecErrors(objectAt(template, ["spec"]), `${path}.spec`),
+    ...ofLabels,
+    ...ofAnnotations,
+    ...(yield* checkingPodSpec(objectAt(template, ["spec"]), `${path}.spec`)),
     ...(listAt(template, "spec", "ephemeralContainers").length > 0
       ? [forbiddenValue(`${path}.spec.ephemeralContainers`, ephemeral)]
       : []),
@@ -39,8 +44,9 @@ function templateErrors(template: JsonObject, path: string): FieldError[] {
 }
 
 /** What is wrong with a template for Pods that are to run for ever. */
-export function lastingTemplateErrors(object: JsonObject, noun: string): FieldError[] {
-  return [...templateErrors(objectAt(object, ["spec", "template"]), "spec.template"), ...foreverErrors(object, noun)];
+export function* lastingTemplateErrors(object: JsonObject, noun: string): Work<FieldError[]> {
+  const errors = yield* templateErrors(objectAt(object, ["spec", "template"]), "spec.template");
+  return [...errors, ...foreverErrors(object, noun)];
 }
 
 /** Members of a template by which its Pods would end. */
@@ -58,12 +64,12 @@ export function foreverErrors(object: JsonObject, noun: string): FieldError[] {
 }
 
 /** What is wrong with a template for Pods that come to an end. */
-export function endingTemplateErrors(template: JsonObject, path: string): FieldError[] {
+export function* endingTemplateErrors(template: JsonObject, path: string): Work<FieldError[]> {
   const policy = stringAt(template, ["spec", "restartPolicy"]);
   const supported = ["OnFailure", "Never"];
   const at = `${path}.spec.restartPolicy`;
   return [
-    ...templateErrors(template, path),
+    ...(yield* templateErrors(template, path)),
     ...(policy === "" || policy === "Always"
       ? [requiredValue(at, 'valid values: "OnFailure", "Never"')]
       : supported.includes(policy)
@@ -97,20 +103,21 @@ const controllerScale: ScalePaths = {
   byVersion: new Map([["v1", replicas]]),
 };
 
-function controllerErrors(object: JsonObject): FieldError[] {
+function* controllerErrors(object: JsonObject): Work<FieldError[]> {
   const selector = objectAt(object, ["spec", "selector"]) as Record<string, string>;
   const labels = memberAt(object, ["spec", "template", "metadata", "labels"]) ?? null;
   const own = objectAt(object, ["spec", "template", "metadata", "labels"]);
   const isMatching = Object.entries(selector).every(([name, value]) => own[name] === value);
   const hasTemplate = isJsonObject(memberAt(object, ["spec", "template"]));
   const mismatch = "`selector` does not match template `labels`";
+  yield;
   return [
     ...notNegativeAt("minReadySeconds")(objectAt(object, ["spec"]), "spec"),
     ...(Object.keys(selector).length === 0 ? [requiredValue("spec.selector")] : []),
     ...notNegativeAt("replicas")(objectAt(object, ["spec"]), "spec"),
     ...(hasTemplate ? [] : [requiredValue("spec.template")]),
     ...(hasTemplate && !isMatching ? [invalidValue("spec.template.metadata.labels", labels, mismatch)] : []),
-    ...(hasTemplate ? lastingTemplateErrors(object, "ReplicationController") : []),
+    ...(hasTemplate ? yield* lastingTemplateErrors(object, "ReplicationController") : []),
   ];
 }
 
@@ -133,7 +140,7 @@ export const replicaStatus: Check = all(
 /** The rules of PodTemplates. */
 export const podTemplateRules: KindRules = {
   ...withoutDisabledFields("template", "spec"),
-  validate: (object) => templateErrors(objectAt(object, ["template"]), "template"),
+  validatingRest: (object) => templateErrors(objectAt(object, ["template"]), "template"),
   warnings: (object, old) =>
     old !== undefined && metaOf(object).generation === metaOf(old).generation
       ? []
@@ -143,7 +150,7 @@ export const podTemplateRules: KindRules = {
 /** The rules of ReplicationControllers. */
 export const controllerRules: KindRules = {
   ...withoutDisabledFields("spec", "template", "spec"),
-  validate: controllerErrors,
+  validatingRest: controllerErrors,
   warnings: (object, old) =>
     old !== undefined && metaOf(object).generation === metaOf(old).generation
       ? []

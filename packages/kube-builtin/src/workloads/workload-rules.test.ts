@@ -6,6 +6,7 @@ import type { KindRules } from "@purlin/kube-apiserver/kinds";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { objectErrors } from "../../test/object-errors.ts";
 import { controllerRules, podTemplateRules } from "./template.ts";
 import { daemonSetRules, deploymentRules, replicaSetRules, revisionRules, statefulSetRules } from "./workload-rules.ts";
 
@@ -34,7 +35,7 @@ const valid: Readonly<Record<string, readonly [rules: KindRules, spec: JsonObjec
 
 function errorsOf(kind: string, more: JsonObject = {}): string[] {
   const [rules, spec] = valid[kind] ?? assert.fail(kind);
-  return (rules.validate?.({ metadata: { name: "w" }, spec: { ...spec, ...more } }) ?? []).map(fieldErrorText);
+  return objectErrors(rules, { metadata: { name: "w" }, spec: { ...spec, ...more } }).map(fieldErrorText);
 }
 
 const mismatch = 'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`';
@@ -114,9 +115,20 @@ test("numbers of a Deployment and of a DaemonSet are not negative", () => {
   assert.deepEqual(errorsOf("ReplicationController", { replicas: -1 }), [negative("replicas")]);
 });
 
+for (const [kind, [rules, spec]] of Object.entries(valid)) {
+  test(`${kind}: its selector, and the containers of its template, are validated in parts`, () => {
+    const containers = Array.from({ length: 1000 }, (_, at) => ({ name: `c${at}`, image: "i" }));
+    const object = { metadata: { name: "w" }, spec: { ...spec, template: template({ containers }) } };
+    const work = rules.validatingRest?.(object) ?? assert.fail(kind);
+    let parts = 1;
+    for (; work.next().done !== true; ) parts += 1;
+    assert.ok(parts > 30, `${parts} parts`);
+  });
+}
+
 test("a ReplicationController without a template is refused", () => {
   const { template: _template, ...spec } = base;
-  const errors = controllerRules.validate?.({ spec: { ...spec, selector: { a: "b" } } }) ?? [];
+  const errors = objectErrors(controllerRules, { spec: { ...spec, selector: { a: "b" } } });
   assert.deepEqual(errors.map(fieldErrorText), ["spec.template: Required value"]);
 });
 
@@ -290,7 +302,7 @@ test("templates of their own are validated, and warn when they are new or change
   assert.deepEqual(podTemplateRules.warnings?.(old, old, ""), []);
   assert.deepEqual(podTemplateRules.warnings?.({ ...old, metadata: { generation: 2 } }, old, ""), [warning]);
   assert.deepEqual(
-    (podTemplateRules.validate?.({ template: { spec: { ...pod, containers: [] } } }) ?? []).map(fieldErrorText),
+    objectErrors(podTemplateRules, { template: { spec: { ...pod, containers: [] } } }).map(fieldErrorText),
     ["template.spec.containers: Required value"],
   );
 });

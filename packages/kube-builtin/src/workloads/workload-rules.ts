@@ -145,38 +145,44 @@ export const revisionRules: KindRules = {
 
 export const deploymentRules: KindRules = {
   warnings: namedTemplateWarnings,
-  validate: (object) => [
-    ...numbers(object, "replicas"),
-    ...selectorErrors(object, { ...required, noun: "deployment" }),
-    ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
-    ...deploymentStrategyErrors(object),
-    ...numbers(object, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"),
-    ...deadlineErrors(object),
-  ],
+  *validatingRest(object) {
+    return [
+      ...numbers(object, "replicas"),
+      ...(yield* selectorErrors(object, { ...required, noun: "deployment" })),
+      ...(hasUnreadableSelector(object) ? [] : yield* lastingTemplateErrors(object, "ReplicaSet")),
+      ...deploymentStrategyErrors(object),
+      ...numbers(object, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"),
+      ...deadlineErrors(object),
+    ];
+  },
   validateChange: changes(sameSelector, onStatus(deploymentStatus)),
   prepareUpdate: keepsLabels,
 };
 
 export const replicaSetRules: KindRules = {
   warnings: namedTemplateWarnings,
-  validate: (object) => [
-    ...numbers(object, "replicas", "minReadySeconds"),
-    ...selectorErrors(object, { ...required, noun: "deployment" }),
-    ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
-  ],
+  *validatingRest(object) {
+    return [
+      ...numbers(object, "replicas", "minReadySeconds"),
+      ...(yield* selectorErrors(object, { ...required, noun: "deployment" })),
+      ...(hasUnreadableSelector(object) ? [] : yield* lastingTemplateErrors(object, "ReplicaSet")),
+    ];
+  },
   validateChange: changes(sameSelector, onStatus(replicaStatus)),
 };
 
 /** What a DaemonSet must be; what else is particular about it is beside. */
 const daemonSetChecks: KindRules = {
   warnings: daemonWarnings,
-  validate: (object) => [
-    ...selectorErrors(object, { ...required, isRequired: false, noun: "daemonset" }),
-    ...lastingTemplateErrors(object, "DaemonSet"),
-    ...numbers(object, "minReadySeconds"),
-    ...daemonStrategyErrors(object),
-    ...numbers(object, "revisionHistoryLimit"),
-  ],
+  *validatingRest(object) {
+    return [
+      ...(yield* selectorErrors(object, { ...required, isRequired: false, noun: "daemonset" })),
+      ...(yield* lastingTemplateErrors(object, "DaemonSet")),
+      ...numbers(object, "minReadySeconds"),
+      ...daemonStrategyErrors(object),
+      ...numbers(object, "revisionHistoryLimit"),
+    ];
+  },
   validateChange: changes(sameSelector, onStatus(daemonStatus)),
 };
 
@@ -239,13 +245,15 @@ function fixedSpec(object: JsonObject): JsonObject {
 export const statefulSetRules: KindRules = {
   droppedFields: [["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"]],
   warnings: statefulWarnings,
-  validate: (object) => [
-    ...statefulErrors(object),
-    ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
-    ...(hasUnreadableSelector(object)
-      ? foreverErrors(object, "StatefulSet")
-      : lastingTemplateErrors(withClaims(object), "StatefulSet")),
-  ],
+  *validatingRest(object) {
+    return [
+      ...statefulErrors(object),
+      ...(yield* selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" })),
+      ...(hasUnreadableSelector(object)
+        ? foreverErrors(object, "StatefulSet")
+        : yield* lastingTemplateErrors(withClaims(object), "StatefulSet")),
+    ];
+  },
   validateNew: (object) => [
     ...firstErrors(listAt(object, "spec", "volumeClaimTemplates"), (claim, index) =>
       claimSpec(objectAt(claim, ["spec"]), `spec.volumeClaimTemplates[${index}].spec`),

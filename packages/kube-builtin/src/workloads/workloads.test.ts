@@ -5,6 +5,7 @@ import { metaOf } from "@purlin/kube-apiserver/kinds";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../../test/index.ts";
+import { objectErrors } from "../../test/object-errors.ts";
 import { cronJobRules } from "./job-rules.ts";
 
 const jobs = "/apis/batch/v1/namespaces/default/jobs";
@@ -99,7 +100,7 @@ const schedules: Readonly<Record<string, string | undefined>> = {
 
 for (const [schedule, want] of Object.entries(schedules)) {
   test(`the schedule of a CronJob: ${schedule}`, () => {
-    const errors = cronJobRules.validate?.({ spec: { schedule } }) ?? [];
+    const errors = objectErrors(cronJobRules, { spec: { schedule } });
     const body = errors.find(({ field }) => field === "spec.schedule")?.body;
     assert.equal(body, want === undefined ? undefined : `Invalid value: "${schedule}": ${want}`);
   });
@@ -107,6 +108,6 @@ for (const [schedule, want] of Object.entries(schedules)) {
 
 test("the time zone of a CronJob is the name of one", () => {
   const isRefused = (timeZone: string) =>
-    (cronJobRules.validate?.({ spec: { timeZone } }) ?? []).some(({ field }) => field === "spec.timeZone");
+    objectErrors(cronJobRules, { spec: { timeZone } }).some(({ field }) => field === "spec.timeZone");
   assert.deepEqual(["Europe/Berlin", "UTC", "Nope", "", "Local"].map(isRefused), [false, false, true, true, true]);
 });
