@@ -95,6 +95,7 @@ export function* readingYaml(text: string): Work<YamlReading> {
   const json = text.length > longText ? yield* readAsJson(text) : undefined;
   if (json !== undefined) return json;
   requireFewSeparators(text);
+  yield;
   // The parser refuses it too, after it has looked for lines around each of them.
   if (text.includes("\0")) throw badRequest("error converting YAML to JSON: yaml: control characters are not allowed");
   try {
@@ -137,13 +138,15 @@ const maxSeparators = 100_000;
 function requireFewSeparators(text: string): void {
   if (text.length <= maxSeparators) return;
   let count = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    const isBreak = code === lineFeed || (code === carriageReturn && text.charCodeAt(i + 1) !== lineFeed);
-    if (isBreak || code === comma) count += 1;
-  }
-  if (count > maxSeparators) {
-    throw requestEntityTooLarge(`limit is ${maxSeparators} lines and commas of YAML: send the object as JSON`);
+  for (const separator of [",", "\n", "\r"]) {
+    for (let at = text.indexOf(separator); at !== -1; at = text.indexOf(separator, at + 1)) {
+      // Both characters end one line.
+      if (separator === "\r" && text[at + 1] === "\n") continue;
+      count += 1;
+      if (count > maxSeparators) {
+        throw requestEntityTooLarge(`limit is ${maxSeparators} lines and commas of YAML: send the object as JSON`);
+      }
+    }
   }
 }
 
@@ -158,10 +161,6 @@ function hasLongTag(event: Event): boolean {
 function tooLong(what: string): Error {
   return badRequest(`error converting YAML to JSON: yaml: a ${what} has more than ${maxTag} characters`);
 }
-
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-const comma = 0x2c;
 
 /** Undefined when a key comes twice. */
 function constructStrictly(events: Event[], source: string): unknown[] | undefined {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of DeviceClasses, ResourceClaims and their templates.
+import type { Work } from "@purlin/base";
 import {
   all,
   type Check,
@@ -122,12 +123,13 @@ function allocatedUses(object: JsonObject): AdminUse[] {
   }));
 }
 
-/** The spec never changes. */
-function sameSpec(type: string): (object: JsonObject, old: JsonObject) => FieldError[] {
-  return (object, old) => {
-    const [now, before] = [object, old].map((one) => goForm(type, objectAt(one, ["spec"]))) as [string, string];
-    return now === before ? [] : [invalidPrinted("spec", now, "field is immutable")];
-  };
+/** The spec never changes. To print each is a part: a spec may be as long as a request. */
+function* comparingSpecs(type: string, object: JsonObject, old: JsonObject): Work<FieldError[]> {
+  const now = goForm(type, objectAt(object, ["spec"]));
+  yield;
+  const before = goForm(type, objectAt(old, ["spec"]));
+  yield;
+  return now === before ? [] : [invalidPrinted("spec", now, "field is immutable")];
 }
 
 /** The rules of ResourceClaims. */
@@ -138,9 +140,12 @@ export function claimRules(store: Store<JsonObject>): KindRules {
       ...inMember("spec", claimSpec)(object),
     ],
     validateChange: (object, old, endpoint) => {
-      if (endpoint !== "status") return sameSpec("ResourceClaimSpec")(object, old);
+      if (endpoint !== "status") return [];
       const wasAdmin = allocatedUses(old).some(({ isAdmin }) => isAdmin);
       return [...adminErrors(store, object, wasAdmin ? [] : allocatedUses(object)), ...claimStatusErrors(object, old)];
+    },
+    *validating(object, old, endpoint) {
+      return old === undefined || endpoint === "status" ? [] : yield* comparingSpecs("ResourceClaimSpec", object, old);
     },
   });
   return {
@@ -166,10 +171,10 @@ export function claimTemplateRules(store: Store<JsonObject>): KindRules {
       ...adminErrors(store, object, requestedUses(object, "spec", "spec")),
       ...inMember("spec", templateSpec)(object),
     ],
-    validateChange: (object, old) => [
-      ...inMember("spec", templateSpec)(object),
-      ...sameSpec("ResourceClaimTemplateSpec")(withoutLists(object), old),
-    ],
+    validateChange: inMember("spec", templateSpec),
+    *validating(object, old) {
+      return old === undefined ? [] : yield* comparingSpecs("ResourceClaimTemplateSpec", withoutLists(object), old);
+    },
   });
 }
 

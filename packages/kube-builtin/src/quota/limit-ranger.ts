@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isPartDone, sorting, type Work } from "@purlin/base";
+import { inOnePart, isPartDone, sorting, type Work } from "@purlin/base";
 import { type AdmissionPlugin, type KindRules, listAt, type Store, withEmptyLists } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
@@ -58,7 +58,7 @@ interface Demand {
 }
 
 /** What an object asks for, by the types of limits that concern it. Found when a limit asks for it, and once. */
-type Demands = ReadonlyMap<string, () => readonly Demand[]>;
+type Demands = ReadonlyMap<string, () => Work<readonly Demand[]>>;
 
 function demandsOfPod(pod: JsonObject): Demands {
   const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
@@ -67,27 +67,31 @@ function demandsOfPod(pod: JsonObject): Demands {
     requests: amountsAt(container, ["resources", "requests"]),
     limits: amountsAt(container, ["resources", "limits"]),
   });
-  const whole = (): Demand => ({
-    type: "Pod",
-    requests: podAmounts(pod, "requests"),
-    limits: podAmounts(pod, "limits"),
-  });
   return new Map([
-    ["Pod", once(() => [whole()])],
-    ["Container", once(() => containers.map(ofContainer))],
+    ["Pod", once(() => wholeDemand(pod))],
+    ["Container", once(inOnePart(() => containers.map(ofContainer)))],
   ]);
+}
+
+/** A sum of the amounts of all containers is a part: they may be as many as fit into a request. */
+function* wholeDemand(pod: JsonObject): Work<readonly Demand[]> {
+  const requests = podAmounts(pod, "requests");
+  yield;
+  const limits = podAmounts(pod, "limits");
+  yield;
+  return [{ type: "Pod", requests, limits }];
 }
 
 function demandsOfClaim(claim: JsonObject): Demands {
   const type = "PersistentVolumeClaim";
   const requests = amountsAt(claim, ["spec", "resources", "requests"]);
-  return new Map([[type, () => [{ type, requests, limits: {} }]]]);
+  return new Map([[type, inOnePart(() => [{ type, requests, limits: {} }])]]);
 }
 
-function once<T>(make: () => T): () => T {
+function once<T>(make: () => Work<T>): () => Work<T> {
   let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
+  return function* () {
+    made ??= { value: yield* make() };
     return made.value;
   };
 }
@@ -99,7 +103,8 @@ const mostProblems = 100;
 function* findingProblems(range: JsonObject, demands: Demands): Work<string[]> {
   const problems: string[] = [];
   for (const item of listAt(range, "spec", "limits")) {
-    const demanded = demands.get(stringAt(item, ["type"]))?.() ?? [];
+    const find = demands.get(stringAt(item, ["type"]));
+    const demanded = find === undefined ? [] : yield* find();
     const bounds = demanded.length === 0 ? [] : yield* boundsOf(item);
     for (const demand of demanded) {
       for (const { name, amount, problem } of bounds) {

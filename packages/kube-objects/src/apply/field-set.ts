@@ -79,11 +79,15 @@ export function hasFieldPath(node: FieldSet, path: readonly string[]): boolean {
   return path.length > 0 && current?.member === true;
 }
 
-/** How many paths are in the set. */
-export function fieldSetSize(node: FieldSet): number {
+/** How many paths are in the set; more than `most` are not counted. */
+export function fieldSetSize(node: FieldSet, most: number = Number.POSITIVE_INFINITY): number {
   let size = node.member ? 1 : 0;
-  for (const child of node.fields?.values() ?? []) size += fieldSetSize(child);
-  for (const child of node.items?.values() ?? []) size += fieldSetSize(child);
+  for (const children of [node.fields, node.items]) {
+    for (const child of children?.values() ?? []) {
+      if (size > most) return size;
+      size += fieldSetSize(child, most - size);
+    }
+  }
   return size;
 }
 

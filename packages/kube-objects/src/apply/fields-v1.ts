@@ -33,7 +33,7 @@ const largeSet = 2000;
 
 /** {@link encodeFieldsV1} in parts. */
 export function* encodingFieldsV1(set: FieldSet): Work<JsonObject> {
-  if (encodings.has(set) || fieldSetSize(set) < largeSet) return encodeFieldsV1(set);
+  if (encodings.has(set) || fieldSetSize(set, largeSet) < largeSet) return encodeFieldsV1(set);
   return remember(set, yield* encodingChildren(set, false));
 }
 
