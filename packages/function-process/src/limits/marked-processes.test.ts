@@ -48,19 +48,21 @@ test("descendants are found by their parents, parents first, up to a number", as
   const child = spawn("/bin/sh", ["-c", "{ sleep 60 & sleep 60 & wait; } & wait"], { stdio: "ignore", detached: true });
   const pid = child.pid ?? assert.fail("it did not start");
   try {
-    const isWhole = (): boolean => descendantsOf(pid, 10).length === 3;
+    const isWhole = (): boolean => descendantsOf([pid], 10).length === 3;
     await until(isWhole);
-    const [shell, ...sleeps] = descendantsOf(pid, 10);
+    const [shell, ...sleeps] = descendantsOf([pid], 10);
     assert.equal(readStat(shell ?? 0)?.parent, pid);
     assert.deepEqual(
       sleeps.map((one) => readStat(one)?.parent),
       [shell, shell],
     );
-    assert.deepEqual(descendantsOf(pid, 2), [shell, sleeps[0]]);
+    assert.deepEqual(descendantsOf([pid], 2), [shell, sleeps[0]]);
+    // Those of several are found once, and none of themselves.
+    assert.deepEqual(descendantsOf([pid, shell ?? 0, pid], 10), sleeps);
   } finally {
     process.kill(-pid, "SIGKILL");
   }
-  assert.deepEqual(descendantsOf(2 ** 22 + 1, 10), []);
+  assert.deepEqual(descendantsOf([2 ** 22 + 1], 10), []);
 });
 
 interface Escape {

@@ -61,15 +61,20 @@ export function readProc(pid: number, file: string, encoding: "utf8" | "latin1" 
 }
 
 /**
- * Descendants of a process, parents first, up to a number of them. Reads their parents only, not all processes of the machine; finds none
- * where the kernel does not list children.
+ * Descendants of some processes, which are not among them, parents first, up to a number of them. Reads each process once, and not all
+ * processes of the machine; finds none where the kernel does not list children.
  */
-export function descendantsOf(pid: number, most: number): readonly number[] {
-  const found: number[] = [];
-  for (let next: number | undefined = pid, at = 0; next !== undefined && found.length < most; next = found[at++]) {
-    found.push(...childrenOf(next));
+export function descendantsOf(pids: readonly number[], most: number): readonly number[] {
+  const family = [...new Set(pids)];
+  const [known, count] = [new Set(family), family.length];
+  for (let at = 0; at < family.length && family.length - count < most; at++) {
+    for (const child of childrenOf(family[at] ?? 0)) {
+      if (known.has(child)) continue;
+      known.add(child);
+      family.push(child);
+    }
   }
-  return found.slice(0, most);
+  return family.slice(count, count + most);
 }
 
 /** A child is listed with the thread that started it. */

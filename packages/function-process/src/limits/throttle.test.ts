@@ -35,10 +35,9 @@ test("processes are stopped and continued in turn, and continued at the end", as
 
 test("what processes have started is stopped after them, and continued with them", async () => {
   const sent: string[] = [];
-  let pid = 10;
   const throttle = createThrottle(
     (target, signal) => sent.push(`${target.pid} ${signal}`),
-    (target) => [target, { pid: pid++, start: 1 }],
+    (targets) => targets.map(({ pid }) => ({ pid: pid + 9, start: 1 })),
   );
   throttle.set(0.5, [
     { pid: 1, start: 1 },
