@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { isPartDone, type Work } from "@purlin/base";
-import { create, RequestMeta, ResponseMeta, type Struct } from "@purlin/function-protocol";
+import type { Struct } from "@purlin/function-protocol";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, labelOf } from "@purlin/kube-objects/object";
 import type { RunRedactor } from "../redact/redact-messages.ts";
@@ -48,7 +48,7 @@ export function* prepareRun(record: RunRecord, options: PrepareOptions): Work<Pr
   yield;
   const source = record.revision && (yield* redactor.object(structOf(record.revision), "resource"));
   yield;
-  const steps = yield* scrubbed(yield* boundSteps(redacted, options), options);
+  const steps = yield* scrubbed(yield* boundSteps(redacted, options), redactor);
   const composite = compositeIn(steps) ?? (yield* redactor.scrubObject(xr));
   const revision = source && (yield* redactor.scrubObject(source));
   const cutter = new RunCutter(options.known, { isUnique: record.writes.length > 0 });
@@ -103,8 +103,15 @@ function* factsOf(record: RunRecord, redactor: RunRedactor) {
   const { xr, revision, composition = "", cause, beganMs, endedMs, outcome, writes, ttlMs } = record;
   const written: StoredRun["writes"][number][] = [];
   for (const { before, after, ...write } of writes) {
-    const name = yield* redactor.scrubText(write.name);
-    written.push({ ...write, name, changed: changedFields(before, after) });
+    const { namespace } = write;
+    written.push({
+      ...write,
+      apiVersion: yield* redactor.scrubText(write.apiVersion),
+      kind: yield* redactor.scrubText(write.kind),
+      name: yield* redactor.scrubText(write.name),
+      ...(namespace !== undefined && { namespace: yield* redactor.scrubText(namespace) }),
+      changed: changedFields(before, after),
+    });
     yield;
   }
   const { uid = "", generation = 0, resourceVersion = "", namespace, name = "" } = xr.metadata;
@@ -141,33 +148,20 @@ function* withoutSecretFields(steps: readonly StepRecord[], redactor: RunRedacto
 }
 
 /** The second pass. */
-function* scrubbed(steps: readonly StepRecord[], options: PrepareOptions): Work<readonly StepRecord[]> {
+function* scrubbed(steps: readonly StepRecord[], redactor: RunRedactor): Work<readonly StepRecord[]> {
   const clean: StepRecord[] = [];
   for (const step of steps) {
     const calls: CallRecord[] = [];
-    for (const call of step.calls) calls.push(yield* scrubbedCall(call, options));
-    const error = step.error === undefined ? undefined : yield* options.redactor.scrubText(step.error);
+    for (const { request, response } of step.calls) {
+      calls.push({
+        request: yield* redactor.scrubRequest(request),
+        response: response && (yield* redactor.scrubResponse(response)),
+      });
+    }
+    const error = step.error === undefined ? undefined : yield* redactor.scrubText(step.error);
     clean.push({ ...step, calls, ...(error !== undefined && { error }) });
   }
   return clean;
-}
-
-function* scrubbedCall({ request, response }: CallRecord, { redactor, mark }: PrepareOptions): Work<CallRecord> {
-  const asked = yield* redactor.scrubRequest(request);
-  const answered = response && (yield* redactor.scrubResponse(response));
-  if (!redactor.hasSecrets) return { request: asked, response: answered };
-  // A tag is a hash of everything, secrets included: without a key it would allow to guess them.
-  const tagOf = (tag: string): string => (tag === "" ? "" : mark(Buffer.from(tag)));
-  return {
-    request:
-      asked.meta === undefined
-        ? asked
-        : { ...asked, meta: create(RequestMeta, { ...asked.meta, tag: tagOf(asked.meta.tag) }) },
-    response:
-      answered?.meta === undefined
-        ? answered
-        : { ...answered, meta: create(ResponseMeta, { ...answered.meta, tag: tagOf(answered.meta.tag) }) },
-  };
 }
 
 function* cutStep(step: StepRecord, cutter: RunCutter): Work<StoredStep> {

@@ -10,11 +10,17 @@ import {
   create,
   encode,
   type JsonObject,
+  RequestMeta,
+  Requirements,
   Resource,
+  ResourceSelector,
   Resources,
+  ResponseMeta,
   Result,
   RunFunctionRequest,
   RunFunctionResponse,
+  Schema,
+  SchemaSelector,
   State,
   Struct,
   toJson,
@@ -316,6 +322,42 @@ test("many secret values are found in one pass", () => {
   assert.match(JSON.stringify(toJson(RunFunctionRequest, clean)), /x \*\*REDACTED:[0-9a-f]{8}\*\* y/);
 });
 
+test("a function that repeats a secret in what it requires leaves none in the record", () => {
+  const redactor = keyed();
+  const tagged = (tag: string) => ({ tag: `${tag}-${canary}` });
+  const items = [
+    create(Resource, {
+      resource: Struct.from({ kind: "A" }),
+      connectionDetails: new Map([[canary, Buffer.from("1")]]),
+    }),
+  ];
+  const found = new Map([[`need-${canary}`, create(Resources, { items })]]);
+  const request = create(RunFunctionRequest, {
+    ...withTexts({ key: canary }, {}),
+    meta: create(RequestMeta, tagged("request")),
+    requiredResources: found,
+    extraResources: found,
+    requiredSchemas: new Map([[`schema-${canary}`, create(Schema, {})]]),
+  });
+  const selector = create(ResourceSelector, {
+    ...{ apiVersion: `${canary}/v1`, kind: `Kind${canary}`, namespace: `ns-${canary}` },
+    match: { case: "matchName", value: canary },
+  });
+  const selectors = new Map([[`need-${canary}`, selector]]);
+  const schemas = new Map([[canary, create(SchemaSelector, { apiVersion: canary, kind: canary })]]);
+  const response = create(RunFunctionResponse, {
+    meta: create(ResponseMeta, tagged("response")),
+    requirements: create(Requirements, { resources: selectors, extraResources: selectors, schemas }),
+  });
+  const [asked, answered] = [finish(redactor.request(request)), finish(redactor.response(response))];
+  const texts = [
+    JSON.stringify(toJson(RunFunctionRequest, finish(redactor.scrubRequest(asked)))),
+    JSON.stringify(toJson(RunFunctionResponse, finish(redactor.scrubResponse(answered)))),
+  ];
+  for (const text of texts) assert.ok(!text.includes(canary), text);
+  assert.equal(texts.join("").match(/need-\*\*REDACTED/g)?.length, 4);
+});
+
 describe("a run with more secret values than are searched for", () => {
   const mebibyte = 2 ** 20;
   const detail = (index: number): Buffer => Buffer.from(`${index}-${canary}`.padEnd(mebibyte / 4, "x"));
@@ -334,10 +376,24 @@ describe("a run with more secret values than are searched for", () => {
     const details = new Map([0, 1, 2, 3, 4].map((index) => [`key-${index}`, detail(index)]));
     const clean = redactResponse(responseWith(details));
     assert.ok(!JSON.stringify(toJson(RunFunctionResponse, clean)).includes(canary));
-    const { value = {} } = clean.desired?.resources.get("map")?.resource ?? {};
-    assert.ok((omittedBytes(value) ?? 0) > 0);
+    const resources = clean.desired?.resources ?? new Map<string, Resource>();
+    assert.equal(resources.size, 2);
+    for (const [name, { resource }] of resources) {
+      assert.match(name, /^\*\*REDACTED\*\*/, "a name may be a secret as well");
+      assert.ok((omittedBytes(resource?.value ?? {}) ?? 0) > 0);
+    }
     assert.deepEqual([clean.results[0]?.message, clean.results[0]?.reason], [redacted, redacted]);
-    assert.deepEqual([...(clean.desired?.resources.keys() ?? [])], ["map", "owner"]);
+  });
+
+  test("has names that stay apart, and the same in each message, where marks have a key", () => {
+    const redactor = keyed();
+    const details = new Map([0, 1, 2, 3, 4].map((index) => [`key-${index}`, detail(index)]));
+    const namesOf = (response: RunFunctionResponse): string[] => [
+      ...(finish(redactor.scrubResponse(finish(redactor.response(response)))).desired?.resources.keys() ?? []),
+    ];
+    const [first, again] = [namesOf(responseWith(details)), namesOf(responseWith(details))];
+    assert.equal(new Set(first).size, 2);
+    assert.deepEqual(first, again);
   });
 
   test("has them when the values are few enough, or the same", () => {

@@ -22,7 +22,7 @@ import {
   visitResponse,
 } from "./map-structs.ts";
 import { maxDecodedBytes, omittedStruct, redactStruct } from "./redact-object.ts";
-import { scrubRequirements, scrubStateNames } from "./scrub-names.ts";
+import { scrubRequired, scrubRequirements, scrubStateNames } from "./scrub-names.ts";
 import { KnownValues, Scrubber, type SecretCollector } from "./scrubber.ts";
 import { type Mark, type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
 
@@ -280,14 +280,17 @@ class Redactor implements RunRedactor {
   }
 
   *scrubRequest(request: RunFunctionRequest): Work<RunFunctionRequest> {
-    if (!this.#scrubber.hasForms) return request;
+    const meta = request.meta && { ...request.meta, tag: this.#tag(request.meta.tag) };
+    if (!this.#scrubber.hasForms) return meta?.tag === request.meta?.tag ? request : { ...request, meta };
     const clean = mapRequest(request, yield* this.#scrubbing((visit) => visitRequest(request, visit)));
+    const required = yield* scrubRequired(clean, this.#scrubber);
     const observed = yield* scrubStateNames(clean.observed, this.#scrubber);
-    return { ...clean, observed, desired: yield* scrubStateNames(clean.desired, this.#scrubber) };
+    return { ...clean, ...required, meta, observed, desired: yield* scrubStateNames(clean.desired, this.#scrubber) };
   }
 
   *scrubResponse(response: RunFunctionResponse): Work<RunFunctionResponse> {
-    if (!this.#scrubber.hasForms) return response;
+    const meta = response.meta && { ...response.meta, tag: this.#tag(response.meta.tag) };
+    if (!this.#scrubber.hasForms) return meta?.tag === response.meta?.tag ? response : { ...response, meta };
     const clean = mapResponse(response, yield* this.#scrubbing((visit) => visitResponse(response, visit)));
     const results: RunFunctionResponse["results"] = [];
     for (const one of clean.results) {
@@ -304,7 +307,12 @@ class Redactor implements RunRedactor {
     }
     const desired = yield* scrubStateNames(clean.desired, this.#scrubber);
     const requirements = yield* scrubRequirements(clean.requirements, this.#scrubber);
-    return { ...clean, desired, requirements, results, conditions };
+    return { ...clean, meta, desired, requirements, results, conditions };
+  }
+
+  /** A tag is a hash of everything, secrets included: without a key it would allow to guess them. That of a response is what the function says. */
+  #tag(tag: string): string {
+    return tag === "" || !this.hasSecrets ? tag : this.#rules.mark(Buffer.from(tag));
   }
 
   *#optionalText(text: string | undefined): Work<string | undefined> {

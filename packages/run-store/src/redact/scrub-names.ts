@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that functions choose: of resources, connection details and requirements. They may be, or hold, a secret value.
+// Names that functions choose: of resources, connection details and requirements, and what they require. They may be, or hold, a secret value.
 
+import { Buffer } from "node:buffer";
 import { isPartDone, type Work } from "@purlin/base";
-import type { Requirements, Resource, ResourceSelector, State } from "@purlin/function-protocol";
+import type {
+  Requirements,
+  Resource,
+  ResourceSelector,
+  Resources,
+  RunFunctionRequest,
+  SchemaSelector,
+  State,
+} from "@purlin/function-protocol";
 import type { Scrubber } from "./scrubber.ts";
+import { isMark } from "./sensitive-fields.ts";
 
-type TextScrubber = Pick<Scrubber, "text" | "isOpaque">;
+type TextScrubber = Pick<Scrubber, "text" | "isOpaque" | "mark">;
 
 /** A state with clean names of resources and of connection details. */
 export function* scrubStateNames(state: State | undefined, scrubber: TextScrubber): Work<State | undefined> {
@@ -23,6 +33,27 @@ function* scrubDetailNames(resource: Resource, scrubber: TextScrubber): Work<Res
   return connectionDetails === resource.connectionDetails ? resource : { ...resource, connectionDetails };
 }
 
+type Required = Pick<RunFunctionRequest, "requiredResources" | "extraResources" | "requiredSchemas">;
+
+/** What a function required before, by clean names: those of its requirements. */
+export function* scrubRequired(request: Required, scrubber: TextScrubber): Work<Required> {
+  return {
+    requiredResources: yield* scrubFound(request.requiredResources, scrubber),
+    extraResources: yield* scrubFound(request.extraResources, scrubber),
+    requiredSchemas: yield* scrubKeys(request.requiredSchemas, scrubber),
+  };
+}
+
+function* scrubFound(found: Map<string, Resources>, scrubber: TextScrubber): Work<Map<string, Resources>> {
+  const clean = new Map<string, Resources>();
+  for (const [name, resources] of yield* scrubKeys(found, scrubber)) {
+    const items: Resource[] = [];
+    for (const item of resources.items) items.push(yield* scrubDetailNames(item, scrubber));
+    clean.set(name, { ...resources, items });
+  }
+  return clean;
+}
+
 /** Requirements with clean names and selectors. */
 export function* scrubRequirements(
   requirements: Requirements | undefined,
@@ -31,7 +62,18 @@ export function* scrubRequirements(
   if (requirements === undefined) return undefined;
   const resources = yield* scrubSelectors(requirements.resources, scrubber);
   const extraResources = yield* scrubSelectors(requirements.extraResources, scrubber);
-  return { ...requirements, resources, extraResources, schemas: yield* scrubKeys(requirements.schemas, scrubber) };
+  const schemas = new Map<string, SchemaSelector>();
+  for (const [name, selector] of yield* scrubKeys(requirements.schemas, scrubber)) {
+    schemas.set(name, { ...selector, ...(yield* scrubType(selector, scrubber)) });
+  }
+  return { ...requirements, resources, extraResources, schemas };
+}
+
+function* scrubType(
+  { apiVersion, kind }: Pick<SchemaSelector, "apiVersion" | "kind">,
+  scrubber: TextScrubber,
+): Work<Pick<SchemaSelector, "apiVersion" | "kind">> {
+  return { apiVersion: yield* scrubber.text(apiVersion), kind: yield* scrubber.text(kind) };
 }
 
 function* scrubSelectors(
@@ -40,7 +82,13 @@ function* scrubSelectors(
 ): Work<Requirements["resources"]> {
   const clean: Requirements["resources"] = new Map();
   for (const [name, selector] of yield* scrubKeys(selectors, scrubber)) {
-    clean.set(name, { ...selector, match: yield* scrubMatch(selector.match, scrubber) });
+    const { match, namespace } = selector;
+    clean.set(name, {
+      ...selector,
+      ...(yield* scrubType(selector, scrubber)),
+      match: yield* scrubMatch(match, scrubber),
+      ...(namespace !== undefined && { namespace: yield* scrubber.text(namespace) }),
+    });
   }
   return clean;
 }
@@ -57,17 +105,21 @@ function* scrubMatch(match: ResourceSelector["match"], scrubber: TextScrubber): 
 
 /**
  * A map with clean keys; the map itself when nothing had to be replaced. Keys that would be equal are numbered. Of a run with too many
- * values to search for, in which all texts would be the same, they stay.
+ * values to search for, each key becomes a mark of its own, so that names stay distinct.
  */
 function* scrubKeys<T>(map: Map<string, T>, scrubber: TextScrubber): Work<Map<string, T>> {
-  if (map.size === 0 || (yield* scrubber.isOpaque())) return map;
+  if (map.size === 0) return map;
+  const isOpaque = yield* scrubber.isOpaque();
   const clean = new Map<string, T>();
   let isChanged = false;
   for (const [key, value] of map) {
     if (isPartDone()) yield;
-    const name = yield* scrubber.text(key);
+    const name = isOpaque ? markOf(key, scrubber) : yield* scrubber.text(key);
     isChanged ||= name !== key;
     clean.set(clean.has(name) ? `${name} (${clean.size + 1})` : name, value);
   }
   return isChanged ? clean : map;
 }
+
+const markOf = (text: string, scrubber: TextScrubber): string =>
+  isMark(text) ? text : scrubber.mark(Buffer.from(text));
