@@ -24,6 +24,8 @@ export interface Exchange {
   readBody(limit: number): Promise<Uint8Array>;
   /** Calls back once when the client has gone, also if it has gone already. */
   onGone(callback: () => void): void;
+  /** Resolves when no other response has to be sent before on the connection; undefined where the order is free. */
+  readonly whenNext?: () => Promise<void>;
   /** Answers with a whole body. Resolves when the client has taken a large one, or has gone; undefined for a small one. */
   respond(code: number, headers: OutgoingHeaders, chunks: readonly Uint8Array[]): Promise<void> | undefined;
   /** Begins an answer that continues; one of code 101 has the headers given and no others. */
@@ -120,6 +122,7 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
     address: request.socket.remoteAddress,
     hasBody: headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined,
     readBody: (limit) => readLimited(request, limit, headers["content-length"]),
+    whenNext: () => whenNext(response),
     onGone: (callback) => {
       if (response.destroyed) {
         callback();
@@ -146,6 +149,14 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
       return outlet(response);
     },
   };
+}
+
+/** Responses to pipelined requests are sent in their order: Node gives the socket to one after the other. */
+function whenNext(response: ServerResponse): Promise<void> {
+  if (response.socket !== null || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    response.once("socket", () => resolve()).once("close", resolve);
+  });
 }
 
 /** How long a client that was answered may continue to send. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isStatusError } from "@purlin/kube-objects/errors";
-import { isExempt, RequestsInFlight } from "./requests-in-flight.ts";
+import { isExempt, largeResponses, RequestsInFlight } from "./requests-in-flight.ts";
 
 const limits = { atOnce: 2, waiting: 1 };
 
@@ -51,6 +51,25 @@ test("requests whose client goes leave the queue, and the others keep their plac
   (await third)();
   proceed();
   (await inFlight.begin("a"))();
+});
+
+test("large responses of a user that wait are at most half of the requests in progress; those to writes are not refused", async () => {
+  for (const [atOnce, waiting] of [
+    [400, 192],
+    [16, 0],
+    [1, 0],
+  ] as const) {
+    const large = largeResponses({ atOnce, waiting: 1600 });
+    const ends = await Promise.all(Array.from({ length: 8 }, () => large.begin("a")));
+    const others = Array.from({ length: waiting }, () => large.begin("a"));
+    await assert.rejects(large.begin("a"), /too many large responses of user "a": 8 are being sent and \d+ wait/);
+    let hasBegun = false;
+    const written = large.begin("a", undefined, false).then(() => (hasBegun = true));
+    for (const end of ends) end();
+    for (const other of others) (await other)();
+    await written;
+    assert.ok(hasBegun);
+  }
 });
 
 test("the requests of one user do not count for another", async () => {

@@ -39,14 +39,14 @@ export class RequestsInFlight {
   }
 
   /**
-   * Waits for a turn. Throws 429 when too many wait already, and 400 when the client goes meanwhile. Call what it gives when the request
-   * has been answered.
+   * Waits for a turn. Throws 429 when too many wait already, unless it may not be refused, and 400 when the client goes meanwhile. Call what
+   * it gives when the request has been answered.
    */
-  async begin(user: string, onGone?: OnGone): Promise<() => void> {
+  async begin(user: string, onGone?: OnGone, mayRefuse = true): Promise<() => void> {
     const own = this.#users.get(user) ?? { running: 0, waiting: new Set() };
     this.#users.set(user, own);
     if (own.running >= this.#limits.atOnce) {
-      await this.#turn(user, own, onGone);
+      await this.#turn(own, onGone, mayRefuse ? user : undefined);
     } else {
       own.running += 1;
     }
@@ -59,9 +59,10 @@ export class RequestsInFlight {
     };
   }
 
-  #turn(user: string, own: OfUser, onGone: OnGone | undefined): Promise<void> {
+  #turn(own: OfUser, onGone: OnGone | undefined, refused: string | undefined): Promise<void> {
     const { atOnce, waiting, refusal } = this.#limits;
-    if (own.waiting.size >= waiting) {
+    if (refused !== undefined && own.waiting.size >= waiting) {
+      const user = refused;
       const text = `too many requests of user ${goQuote(user)}: at most ${atOnce} are answered at once and ${waiting} wait: try again later, or start the server with a larger --max-requests-inflight`;
       throw tooManyRequests(refusal?.(user) ?? text, retryAfterSeconds);
     }
@@ -92,12 +93,19 @@ export function upgradedConnections({ atOnce }: InFlightLimits = inFlightLimits)
   return new RequestsInFlight({ atOnce, waiting: 0, refusal });
 }
 
+/** Large responses of one user that are made, or that the client has not taken yet. */
+const largeAtOnce = 8;
+
 /**
  * Limits how many large responses of one user are made, or wait in memory for the client to take them; the others wait. The number is a
  * balance: eight slow clients of a user delay the other large responses of that user, and eight lists of large objects take some 300 MiB.
+ * Those that wait count as requests in progress, so they are at most half of these: the rest is for short requests.
  */
-export function largeResponses(): RequestsInFlight {
-  return new RequestsInFlight({ atOnce: 8, waiting: Number.POSITIVE_INFINITY });
+export function largeResponses({ atOnce }: InFlightLimits = inFlightLimits): RequestsInFlight {
+  const waiting = Math.max(0, Math.floor(atOnce / 2) - largeAtOnce);
+  const refusal = (user: string): string =>
+    `too many large responses of user ${goQuote(user)}: ${largeAtOnce} are being sent and ${waiting} wait: read them faster, request fewer objects at once with limit=, or try again later`;
+  return new RequestsInFlight({ atOnce: largeAtOnce, waiting, refusal });
 }
 
 const probes: ReadonlySet<string> = new Set(["/livez", "/readyz", "/healthz"]);

@@ -160,7 +160,11 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
         writeStream(exchange, response, { auditId, failed });
       } else {
         const { name } = request.user;
-        const beginLarge = () => front.largeResponses?.begin(name, (callback) => exchange.onGone(callback));
+        const beginLarge = async (): Promise<(() => void) | undefined> => {
+          await exchange.whenNext?.();
+          // What a write has done is not refused afterwards.
+          return front.largeResponses?.begin(name, (callback) => exchange.onGone(callback), method === "GET");
+        };
         await writeComplete(exchange, response, { auditId, beginLarge });
       }
     });

@@ -79,6 +79,22 @@ test("the body of a client that has gone is not waited for", async () => {
   await writeBody(stream, body);
 });
 
+test("a client that takes a large body too slowly is disconnected, although it takes some now and then", async () => {
+  let taken = 0;
+  const slow = new Writable({
+    highWaterMark: 1,
+    write: (_chunk, _, done) => {
+      taken += 1;
+      setTimeout(done, 20);
+    },
+  });
+  const [chunks, end] = [[Buffer.alloc(1000 * largeBytes)], (): void => void slow.end()];
+  const abort = (): void => void slow.destroy();
+  await writeBody(slow, { chunks, end, abort }, { stalledMs: 500, leastBytesPerSecond: Number.POSITIVE_INFINITY });
+  assert.ok(slow.destroyed && !slow.writableFinished, "it was not disconnected");
+  assert.ok(taken > 1 && taken < 1000, `${taken} pieces were taken`);
+});
+
 const bytes = Buffer.alloc(20 * largeBytes, "x");
 const headers = { "content-length": String(bytes.length) };
 

@@ -5,8 +5,16 @@ import type { Writable } from "node:stream";
 /** Larger bodies are written piece by piece, and each piece and each connection has about this many bytes at a time. */
 export const largeBytes: number = 256 * 1024;
 
-/** A client that takes nothing for this long is disconnected: it is the time that a request may take in the reference. */
-const stalledMs = 60_000;
+/** How slowly a client may take a large body. */
+interface Pace {
+  /** A client that takes nothing for this long is disconnected. */
+  readonly stalledMs: number;
+  /** So is one that takes less than this, after that time: few large bodies of a user are in memory at once, and others wait. */
+  readonly leastBytesPerSecond: number;
+}
+
+/** A request may take a minute in the reference, whatever its size. */
+const defaultPace: Pace = { stalledMs: 60_000, leastBytesPerSecond: 64 * 1024 };
 
 interface Body {
   readonly chunks: readonly Uint8Array[];
@@ -17,7 +25,11 @@ interface Body {
 }
 
 /** Writes a body. Resolves when the client has taken a large one, or has gone; a small one is handed over at once, with undefined. */
-export function writeBody(stream: Writable, { chunks, end, abort }: Body): Promise<void> | undefined {
+export function writeBody(
+  stream: Writable,
+  { chunks, end, abort }: Body,
+  { stalledMs, leastBytesPerSecond }: Pace = defaultPace,
+): Promise<void> | undefined {
   if (byteLength(chunks) <= largeBytes) {
     for (const chunk of chunks.slice(0, -1)) stream.write(chunk);
     end(chunks.at(-1));
@@ -25,10 +37,11 @@ export function writeBody(stream: Writable, { chunks, end, abort }: Body): Promi
   }
   return new Promise((resolve) => {
     const pieces = piecesOf(chunks);
+    const latest = performance.now() + stalledMs + (byteLength(chunks) / leastBytesPerSecond) * 1000;
     let stalled: NodeJS.Timeout | undefined;
     const proceed = (): void => {
       clearTimeout(stalled);
-      stalled = setTimeout(abort, stalledMs).unref();
+      stalled = setTimeout(abort, Math.min(stalledMs, latest - performance.now())).unref();
       while (stream.writableLength < largeBytes) {
         const piece = pieces.next();
         if (piece.done) {

@@ -15,7 +15,7 @@ const compress = promisify(gzip);
 interface WriteOptions {
   readonly auditId: string;
   /** Waits until the user may have one more large response. Call what it gives when the client has that. */
-  readonly beginLarge?: () => Promise<() => void> | undefined;
+  readonly beginLarge?: () => Promise<(() => void) | undefined>;
 }
 
 /** Sends an answer with a whole body. Resolves when the client has taken a large one. */

@@ -158,7 +158,7 @@ class RunningServer implements ApiServer {
   readonly #audit: BeginAudit | undefined;
   readonly #inFlight: RequestsInFlight;
   readonly #upgraded: RequestsInFlight;
-  readonly #largeResponses = largeResponses();
+  readonly #largeResponses: RequestsInFlight;
   readonly #listeners: Listener[] = [];
   #stopRenewing = (): void => {};
 
@@ -185,6 +185,7 @@ class RunningServer implements ApiServer {
     });
     this.handle = this.#core.handle;
     this.#inFlight = new RequestsInFlight(options.inFlightLimits);
+    this.#largeResponses = largeResponses(options.inFlightLimits);
     this.#upgraded = upgradedConnections(options.inFlightLimits);
     this.#controllers = createControllers(this.#core, store, options.onControllerError ?? (() => {}));
   }
