@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Answer, ask, configMap, configMaps, listed } from "../../chaos/harness/config-maps.ts";
@@ -126,6 +127,29 @@ test("on a disk that other programs fill to the last byte, deletes still work an
   rmSync(join(seen, "theirs"));
   await until(async () => (await ask(target, "POST", configMaps, configMap("after", "x".repeat(20_000)))).code === 201);
   assert.equal(await server.stop(), 0);
+});
+
+test("a store of an earlier version starts on a full disk, with the room that is kept for deletions", async () => {
+  const [before, directory] = [chaosDirectory(), chaosDirectory()];
+  const earlier = startServer({ directory: before });
+  const target = await earlier.ready;
+  for (let i = 0; i < 5; i += 1) await ask(target, "POST", configMaps, configMap(`kept-${i}`, "x".repeat(20_000)));
+  await until(async () => readdirSync(before).includes("reserve"));
+  assert.equal(await earlier.stop(), 0);
+  // As the version before this one left it: it knew no identities.
+  const database = new DatabaseSync(join(before, "store.db"));
+  database.exec("PRAGMA user_version = 1; DELETE FROM meta WHERE name IN ('identity', 'wal')");
+  database.close();
+  rmSync(join(before, "acknowledged"));
+  const full = 'cp -a "$0/." "$1" && { cat /dev/zero >"$1/theirs" 2>/dev/null || true; } && shift && exec "$@"';
+  const wrapper = [...onSmallDisk(directory, 24 * megabyte), "sh", "-c", full, before, directory];
+  await using server = startServer({ directory, wrapper });
+  const again = await server.ready;
+  assert.equal([...(await listed(again)).keys()].filter((name) => name.startsWith("kept-")).length, 5);
+  for (let i = 0; i < 5; i += 1) {
+    const { code, body } = await ask(again, "DELETE", `${configMaps}/kept-${i}`);
+    assert.equal(code, 200, body.message ?? "no message");
+  }
 });
 
 test("a backup that does not fit is refused before it fills the disk, and leaves nothing behind", () => {

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { sqliteBusy, sqliteCode } from "./sqlite-error.ts";
+import { sqliteBusy, sqliteCode, sqliteFull } from "./sqlite-error.ts";
 import { isStoreError, StoreError } from "./store-error.ts";
 import { syncDirectory } from "./sync-directory.ts";
 
@@ -138,7 +138,6 @@ function privateFile(directory: string, name: string, create: (path: string) => 
 
 const sqliteReadonly = 8;
 const sqliteCorrupt = 11;
-const sqliteFull = 13;
 /** Extended codes: a sync of the file or of its directory failed. */
 const syncFailures: ReadonlySet<number> = new Set([1034, 1290]);
 

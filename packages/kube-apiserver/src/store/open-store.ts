@@ -11,7 +11,7 @@ import { moveBack } from "./files-in-place.ts";
 import { defaultHistory, type HistoryLimits } from "./history.ts";
 import { LogStore, type LogStoreOptions } from "./log-store.ts";
 import { lostError, missingError, revisionGap } from "./lost-writes.ts";
-import { sqliteBusy, sqliteCode } from "./sqlite-error.ts";
+import { sqliteBusy, sqliteCode, sqliteFull } from "./sqlite-error.ts";
 import type { Codec, Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 import { Decoder } from "./version.ts";
@@ -77,7 +77,7 @@ function openWritable<T extends object>(options: StoreOptions<T>): Store<T> {
   try {
     requireDatabase(options);
     const path = directory.file(storeFile, createChangeLog);
-    const log = new ChangeLog({ ...logOptions(path, options), maxBytes: options.maxBytes });
+    const log = openWithReserve({ ...logOptions(path, options), maxBytes: options.maxBytes }, reserve);
     try {
       return new LogStore<T>({ ...partsOf(options), log, directory, reserve });
     } catch (error) {
@@ -95,9 +95,21 @@ function takeWithReserve(path: string, reserve: DiskReserve): DataDirectory {
   try {
     return takeDataDirectory(path);
   } catch (error) {
-    if ((error as { readonly cause?: NodeJS.ErrnoException }).cause?.code !== "ENOSPC") throw error;
+    const { cause } = error as { readonly cause?: NodeJS.ErrnoException };
+    if (cause?.code !== "ENOSPC" && sqliteCode(cause) !== sqliteFull) throw error;
     reserve.release();
     return takeDataDirectory(path);
+  }
+}
+
+/** A log of an earlier version is written to when it is opened, which a full disk refuses. */
+function openWithReserve(options: ChangeLogOptions, reserve: DiskReserve): ChangeLog {
+  try {
+    return new ChangeLog(options);
+  } catch (error) {
+    if (sqliteCode(error) !== sqliteFull) throw error;
+    reserve.release();
+    return new ChangeLog(options);
   }
 }
 

@@ -3,6 +3,7 @@ import { StoreError } from "./store-error.ts";
 
 const sqliteError = 1;
 export const sqliteBusy = 5;
+export const sqliteFull = 13;
 const sqliteCorrupt = 11;
 const sqliteFormat = 24;
 const sqliteNotadb = 26;
