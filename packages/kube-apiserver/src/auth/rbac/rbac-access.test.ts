@@ -507,3 +507,19 @@ test("a group that a review names many times is looked up once", async () => {
   index.close();
   await store.close();
 });
+
+test("an error while grants are made is not taken for no grants by the next request", () => {
+  let fails = true;
+  const broken = {
+    get bindings(): never[] {
+      if (fails) throw new RangeError("broken");
+      return [];
+    },
+    roles: [],
+  };
+  // Bindings are read when the work begins.
+  const shared = new SharedGrants(broken);
+  for (let i = 0; i < 2; i++) assert.throws(() => finish(shared.making()), /broken/);
+  fails = false;
+  assert.deepEqual(finish(shared.making()).all, []);
+});

@@ -45,11 +45,21 @@ export class SharedGrants {
     while (this.#made === undefined) {
       const found = this.#found ?? noneFound;
       this.#making ??= settling(found, outer?.missing);
-      const part = this.#making.next();
+      const part = this.#next(this.#making);
       if (part.done) this.#finish(part.value);
       else if (found.bindings.length > mostAtOnce) yield;
     }
     return this.#made;
+  }
+
+  /** After an error the next caller begins again: a generator that failed would say that it is done, without grants. */
+  #next(making: Work<UserGrants>): IteratorResult<void, UserGrants> {
+    try {
+      return making.next();
+    } catch (error) {
+      this.#making = undefined;
+      throw error;
+    }
   }
 
   #finish(made: UserGrants): void {
