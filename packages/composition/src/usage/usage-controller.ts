@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, Log } from "@purlin/base";
+import { isNoMatch } from "@purlin/kube-client";
 import {
   attempt,
   type ControllerClient,
@@ -73,10 +74,17 @@ export function createUsageControllers(deps: UsageControllerDeps): readonly Watc
   );
   async function isIndexed(signal: AbortSignal): Promise<boolean> {
     if (!controllers.every(({ spec }) => deps.engine.isRunning(spec.name))) return false;
-    for (const { spec, watches } of controllers) await deps.engine.startWatches(spec.name, watches, signal);
+    for (const { spec, watches } of controllers) {
+      await deps.engine.startWatches(spec.name, watches, signal).catch(ignoreUnserved);
+    }
     return true;
   }
   return controllers;
+}
+
+/** A kind whose definition was deleted has no Usages. */
+function ignoreUnserved(error: unknown): void {
+  if (!isNoMatch(error) && !isNoMatch((error as Error).cause)) throw error;
 }
 
 /** Without the feature, a Usage protects nothing: its event says so, and one that is deleted goes at once. */

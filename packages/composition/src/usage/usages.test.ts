@@ -151,3 +151,27 @@ test("used objects are cached without their contents, and kinds that are not wat
   }
   assert.equal(scene.control.informers.peek(configMapType), undefined, "nothing caches whole ConfigMaps");
 });
+
+test("a Usage goes although the kind of others is no longer served", async () => {
+  await using own = await UsageScene.start(undefined, { isIdle: true });
+  const { client, engine, events } = own.control;
+  const gone = usageControllerName(legacyType);
+  const missing = await own.users
+    .list({ apiVersion: "gone.example.org/v1", kind: "Gone" })
+    .catch((error: Error) => error);
+  const startWatches: typeof engine.startWatches = (name, watches, signal) =>
+    name === gone
+      ? Promise.reject(new Error("cannot watch Usage", { cause: missing }))
+      : engine.startWatches(name, watches, signal);
+  const bound = (name: string | symbol): unknown => {
+    const value: unknown = Reflect.get(engine, name);
+    return typeof value === "function" ? value.bind(engine) : value;
+  };
+  const unserved = new Proxy(engine, { get: (_, name) => (name === "startWatches" ? startWatches : bound(name)) });
+  const deps = { client, engine: unserved, events, clock: systemClock, log: silentLog, index: own.index };
+  for (const controller of createUsageControllers(deps)) await own.control.run(controller);
+  await own.configMap("default", "used");
+  const usage = await own.ready(await own.usage("default", { of: refTo("used"), reason: "r" }));
+  await own.delete(usage);
+  await own.gone(usage);
+});
