@@ -73,6 +73,22 @@ const owner = (name: string): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
+test("what was issued while the clock was years ahead is replaced, although it ends after the authority that is renewed", async () => {
+  await using scene = await start();
+  const years = 20 * 365 * dayMs;
+  scene.advance(years);
+  const ahead = certificateOf((await scene.leaf()).secret);
+  assert.ok(ahead.validFromDate.getTime() > Date.now() + years / 2);
+  scene.advance(-years);
+  const { secret, renewInMs = 0 } = await scene.leaf();
+  const leaf = certificateOf(secret);
+  assert.ok(leaf.validFromDate.getTime() <= Date.now() + dayMs, leaf.validFrom);
+  const authority = new X509Certificate((await ensureAuthority(scene.deps, signal)).certPem);
+  assert.ok(authority.validFromDate.getTime() <= Date.now() + dayMs, authority.validFrom);
+  assert.ok(leaf.validToDate < authority.validToDate && renewInMs > 0, "it is renewed in time");
+  assert.equal(certificateOf((await scene.leaf()).secret).serialNumber, leaf.serialNumber, "once");
+});
+
 test("the authority is made once, in the form Crossplane reads", async () => {
   await using scene = await start();
   const authority = await ensureAuthority(scene.deps, signal);

@@ -56,7 +56,10 @@ export async function ensureLeaf(deps: CertificateDeps, request: LeafRequest, si
       return leafOf(await apply(deps, { request, existing, data: issue(deps, authority, request) }, signal), authority);
     const certPem = signedBy(authority, existing);
     if (certPem === undefined) return { secret: existing, mark: undefined, renewInMs: undefined };
-    if (shouldRenew(certPem, new Date(clock.now()), lastThird) && endsBefore(certPem, authority.certPem)) {
+    const now = new Date(clock.now());
+    // One that was issued while the clock was ahead may also end after the authority that was renewed since.
+    const canImprove = endsBefore(certPem, authority.certPem) || readValidity(certPem).notBefore > now;
+    if (shouldRenew(certPem, now, lastThird) && canImprove) {
       const data = issue(deps, authority, request);
       const mark = fingerprint(data["tls.crt"] ?? "");
       return leafOf(await apply(deps, { request, existing, data, mark }, signal), authority);
