@@ -4,7 +4,13 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { functionRevisionType, packageLabel } from "@purlin/composition";
-import { type FunctionSpec, findSandbox, imageSpec, settingsOfRuntimeConfig } from "@purlin/function-process";
+import {
+  type FunctionSpec,
+  findSandbox,
+  imageSpec,
+  type SandboxSupport,
+  settingsOfRuntimeConfig,
+} from "@purlin/function-process";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import { createRegistryClient, openContentStore, platformOfNode } from "@purlin/oci";
@@ -13,6 +19,7 @@ import type { Cluster } from "../cluster/cluster-client.ts";
 import { harmlessLine } from "../harmless.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
+import { readProjectFile } from "../project/project-file.ts";
 import { isUserError, UserError } from "../user-error.ts";
 import { openFileOrImage } from "../xpkg/open-package.ts";
 import { asUserError, findCredentials, type Workspace } from "../xpkg/xpkg-workspace.ts";
@@ -49,20 +56,38 @@ export async function prepareImages(
   const specs = new Map<string, FunctionSpec>();
   const wanted = overrides.filter(({ kind }) => kind === "image" || kind === "revision");
   if (wanted.length === 0) return specs;
+  // Before anything is fetched.
+  const sandbox = await findSandbox(deps.io.env);
+  requireSandboxOfProject(sandbox, deps.io);
   const directory = await mkdtemp(join(tmpdir(), "purlin-diff-images-"));
   deps.opening.defer(() => rm(directory, { recursive: true, force: true }));
   const store = await openContentStore(join(directory, "store"));
   const client = createRegistryClient({ credentials: await findCredentials(deps.input, deps.io) });
   for (const override of wanted) {
     const image = await imageOf(override, deps);
-    specs.set(image.name, await specOf(image, { workspace: { store, client }, directory, io: deps.io }));
+    specs.set(image.name, await specOf(image, { workspace: { store, client }, directory, sandbox, io: deps.io }));
   }
   return specs;
 }
 
+/** `functions.requireSandbox` of purlin.yaml holds for every command that runs packages. */
+function requireSandboxOfProject(sandbox: SandboxSupport, io: Io): void {
+  if (sandbox.isSupported || readProjectFile(io).functions.requireSandbox !== true) return;
+  throw new UserError(
+    `packages of functions cannot be sandboxed here: ${sandbox.reason}; install bubblewrap ("apt install bubblewrap", or the package of that name elsewhere) and allow user namespaces, or remove functions.requireSandbox from purlin.yaml`,
+  );
+}
+
+interface SpecDeps {
+  readonly workspace: Workspace;
+  readonly directory: string;
+  readonly sandbox: SandboxSupport;
+  readonly io: Io;
+}
+
 async function specOf(
   { name, source, env, args, requireSame }: FunctionImage,
-  { workspace, directory, io }: { readonly workspace: Workspace; readonly directory: string; readonly io: Io },
+  { workspace, directory, sandbox, io }: SpecDeps,
 ): Promise<FunctionSpec> {
   try {
     const platform = platformOfNode(process);
@@ -72,7 +97,6 @@ async function specOf(
     await mkdir(folder, { recursive: true });
     const { store } = workspace;
     const image = { manifest, descriptor: { digest: manifestDigest, mediaType: "", size: 0 } };
-    const sandbox = await findSandbox();
     return await imageSpec({ store, image, name, directory: folder, sandbox }, { env, ...(args && { args }) });
   } catch (error) {
     const problem = asUserError(error);
