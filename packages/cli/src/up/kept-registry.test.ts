@@ -40,6 +40,18 @@ test("a registry keeps its port, and moves only with --registry-port", async () 
   assert.match(warnings.join("\n"), new RegExp(`^the registry is now at ${moved.address}; `));
   assert.match(moved.access.refuses?.(again.address) ?? "", /may belong to another program: change the package to 127/);
   assert.equal(moved.access.refuses?.(moved.address), undefined);
+  // At the other loopback address another program may listen.
+  for (const name of ["localhost", "LOCALHOST", "[::1]"]) {
+    assert.match(
+      moved.access.refuses?.(`${name}:${portOf(moved.address)}`) ?? "",
+      /known as 127\.0\.0\.1:\d+; .*another program/,
+    );
+    assert.match(
+      moved.access.refuses?.(`${name}:${portOf(again.address)}`) ?? "",
+      /registry of this control plane moved/,
+    );
+    assert.equal(moved.access.refuses?.(`${name}:1`), undefined);
+  }
   await again.close();
   await moved.close();
   const chosen = await startKeptRegistry({ directory: other.path, port, warn });

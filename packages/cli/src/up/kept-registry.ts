@@ -83,13 +83,22 @@ function credentialsOf(address: string, token: string): OwnRegistry["credentials
   return (source) => (source.startsWith(`${address}/`) ? { username: registryUser, password: token } : undefined);
 }
 
-/** What listens where the registry was before is another program. */
+/** Other ways to write a port of this machine. */
+const otherNames = (port: number | string): string[] => [`localhost:${port}`, `[::1]:${port}`];
+
+/** What listens where the registry was before is another program, and so may be what listens at its port of the other loopback address. */
 function refusal(address: string, former: readonly number[]): OwnRegistry["refuses"] {
-  const addresses = new Set(former.flatMap((port) => [`127.0.0.1:${port}`, `localhost:${port}`]));
-  return (registry) =>
-    addresses.has(registry)
+  const old = new Set(former.flatMap((port) => [`127.0.0.1:${port}`, ...otherNames(port)]));
+  const others = new Set(otherNames(address.split(":").at(-1) ?? ""));
+  return (written) => {
+    const registry = written.toLowerCase();
+    if (others.has(registry)) {
+      return `the registry of this control plane is known as ${address}; packages are not pulled from ${registry}, which may belong to another program: change the package to ${address}`;
+    }
+    return old.has(registry)
       ? `the registry of this control plane moved from ${registry} to ${address}; packages are not pulled from the old address, which may belong to another program: change the package to ${address}, or restart with --registry-port ${registry.split(":").at(-1)}`
       : undefined;
+  };
 }
 
 function dockerConfig(address: string, token: string): string {
