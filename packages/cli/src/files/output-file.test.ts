@@ -46,6 +46,14 @@ test("a new file is this user's alone, and a file that exists is replaced", asyn
   assert.deepEqual(readdirSync(folder.path).toSorted(), ["new", "old"]);
 });
 
+test("an error of the content that has a code, but none of the system, is not one of the output", async () => {
+  using folder = tempFolder();
+  const broken = Object.assign(new Error("blob sha256:00 not found"), { code: "NOT_FOUND" });
+  const written = writeOutput("new", () => Promise.reject(broken), { io: ioIn(folder) });
+  await assert.rejects(written, (error) => error === broken);
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
 test("a write that fails keeps the existing file, and leaves no other", async () => {
   using folder = tempFolder({ old: "old" });
   const fail = (): Promise<void> => Promise.reject(new Error("no more"));

@@ -135,7 +135,7 @@ async function fill(stream: Writable, path: string, content: OutputContent): Pro
 const writingCalls: ReadonlySet<string> = new Set(["write", "writev", "fsync", "close"]);
 
 /** Whether it is the output that failed, and not what the content is read from, such as a file of a layer. */
-function isOfOutput({ syscall = "write", path }: NodeJS.ErrnoException, output: string): boolean {
+function isOfOutput({ syscall = "", path }: NodeJS.ErrnoException, output: string): boolean {
   return path === undefined ? writingCalls.has(syscall) : path === output;
 }
 
@@ -179,8 +179,10 @@ function why(error: NodeJS.ErrnoException): string {
   }
 }
 
+/** Errors of the content, such as those of an image, have codes too, but none of the system. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return typeof (error as NodeJS.ErrnoException | undefined)?.code === "string";
+  const { code, errno } = (error ?? {}) as NodeJS.ErrnoException;
+  return code === refusedCode || (typeof code === "string" && typeof errno === "number");
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
