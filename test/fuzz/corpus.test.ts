@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { allInputs } from "./engine/corpus.ts";
+import { allInputs, readCorpus } from "./engine/corpus.ts";
 import { mutate } from "./engine/mutate.ts";
 import { createRandom } from "./engine/random.ts";
 import { requireCleanPrototypes } from "./engine/target.ts";
@@ -28,6 +28,13 @@ for (const [name, load] of Object.entries(targets)) {
     }
   });
 }
+
+test("each target has stored inputs", () => {
+  assert.deepEqual(
+    Object.keys(targets).filter((name) => readCorpus(name).length === 0),
+    [],
+  );
+});
 
 test("each folder of stored inputs belongs to a target", () => {
   const folders = readdirSync(new URL("./corpus/", import.meta.url));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run fuzz [-- target… --seconds=N --seed=N --jobs=N]`: fuzzes each parser that reads foreign bytes.
+// `npm run fuzz [-- target… --seconds=N --seed=N --jobs=N --keep=N]`: fuzzes each parser that reads foreign bytes.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,8 @@ function fail(message: string): never {
 
 function numberOption(name: string, otherwise: number): number {
   const text = process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
-  const value = text === undefined ? otherwise : Number(text);
+  if (text === undefined) return otherwise;
+  const value = Number(text);
   return Number.isInteger(value) && value > 0 ? value : fail(`--${name} must be a positive integer, got "${text}"`);
 }
 
@@ -35,9 +36,9 @@ function selected(): string[] {
   return words.length === 0 ? known : words;
 }
 
-async function fuzz(name: string, seconds: number, seed: number): Promise<Outcome> {
+async function fuzz(name: string): Promise<Outcome> {
   const program = fileURLToPath(new URL("./run-target.ts", import.meta.url));
-  const child = spawn(process.execPath, [program, name, String(seconds), String(seed)], {
+  const child = spawn(process.execPath, [program, name, String(seconds), String(seed), String(keep)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const chunks: Buffer[] = [];
@@ -56,13 +57,14 @@ async function fuzz(name: string, seconds: number, seed: number): Promise<Outcom
 
 const seconds = numberOption("seconds", defaultSeconds);
 const seed = numberOption("seed", (Date.now() % 1_000_000) + 1);
+const keep = numberOption("keep", 0);
 const jobs = numberOption("jobs", availableParallelism());
 const waiting = selected();
 console.log(`Fuzzing ${waiting.length} targets for ${seconds} s each, ${jobs} at a time. Repeat with --seed=${seed}.`);
 let failed = 0;
 const work = async (): Promise<void> => {
   for (let name = waiting.shift(); name; name = waiting.shift()) {
-    const { executions, blocks, findings, ...outcome } = await fuzz(name, seconds, seed);
+    const { executions, blocks, findings, ...outcome } = await fuzz(name);
     const figures = `${executions} inputs, ${blocks} blocks, ${outcome.seconds.toFixed(1)} s`;
     console.log(`${findings.length === 0 ? "ok  " : "FAIL"} ${name}: ${figures}`);
     for (const { kind, path, error } of findings)

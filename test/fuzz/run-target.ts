@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes one target in a process of its own: `node test/fuzz/run-target.ts <target> <seconds> <seed>`. Prints one line of JSON.
-import { saveFinding } from "./engine/corpus.ts";
+// Fuzzes one target in a process of its own: `node test/fuzz/run-target.ts <target> <seconds> <seed> <keep>`. Prints one line of JSON.
+import { saveInput } from "./engine/corpus.ts";
 import { superlinear } from "./engine/growth.ts";
-import type { FuzzReport } from "./engine/messages.ts";
+import type { FuzzReport, Reached } from "./engine/messages.ts";
 import { runThread, type ThreadEnd } from "./engine/supervise.ts";
 import { targets } from "./targets/index.ts";
 
-const [name = "", seconds = "", seed = ""] = process.argv.slice(2);
+const [name = "", seconds = "", seed = "", keep = "0"] = process.argv.slice(2);
 let started = performance.now();
 const elapsedMs = (): number => performance.now() - started;
 const findings: { kind: string; path: string; error: string }[] = [];
+const reached: Reached[] = [];
 let executions = 0;
 let last = { blocks: 0, pool: 0 };
 
 function save(kind: string, bytes: Uint8Array, error: string): void {
-  findings.push({ kind, path: saveFinding(name, kind, bytes), error });
+  findings.push({ kind, path: saveInput(name, kind, bytes), error });
 }
 
 function onReport(report: FuzzReport): void {
   if (report.kind === "finding") save("error", report.bytes, report.error);
+  else if (report.kind === "reached") reached.push(report);
   else last = report;
 }
 
@@ -40,7 +42,7 @@ for (let round = 0; elapsedMs() < limitMs && findings.length < 50; round++) {
   last = { ...last };
   let inRound = 0;
   const end = await runThread(
-    { target: name, seed: Number(seed) + round, milliseconds: limitMs - elapsedMs() },
+    { target: name, seed: Number(seed) + round, milliseconds: limitMs - elapsedMs(), keep: Number(keep) },
     (report) => {
       onReport(report);
       if (report.kind === "progress") inRound = report.executions;
@@ -49,6 +51,7 @@ for (let round = 0; elapsedMs() < limitMs && findings.length < 50; round++) {
   executions += inRound;
   if (end.kind !== "done") await confirm(end);
 }
+for (const { bytes } of reached) saveInput(name, "reached", bytes);
 // Without coverage inputs are not chosen by what they reach: the target names folders that its parser has left.
 if (executions > 0 && last.blocks === 0) {
   findings.push({ kind: "coverage", path: "", error: `no code ran in ${target.covers.join(", ")}` });

@@ -28,8 +28,8 @@ export function allInputs(name: string, target: Target): StoredInput[] {
   return [...seeds, ...readCorpus(name)];
 }
 
-/** Stores an input that broke a property. Returns its path. */
-export function saveFinding(target: string, kind: string, bytes: Uint8Array): string {
+/** Stores an input that broke a property, or one that reached code that no other did. Returns its path. */
+export function saveInput(target: string, kind: string, bytes: Uint8Array): string {
   const folder = folderOf(target);
   mkdirSync(folder, { recursive: true });
   const path = `${folder}${kind}-${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}`;

@@ -5,7 +5,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { targets } from "../targets/index.ts";
 import { allInputs } from "./corpus.ts";
 import { type Coverage, startCoverage } from "./coverage.ts";
-import { type CurrentInput, currentInput, type FuzzOrder, type FuzzReport } from "./messages.ts";
+import { type CurrentInput, currentInput, type FuzzOrder, type FuzzReport, type Reached } from "./messages.ts";
 import { minimize } from "./minimize.ts";
 import { mutate } from "./mutate.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -24,13 +24,17 @@ class Fuzzer {
   readonly #coverage: Coverage;
   readonly #random: Random;
   readonly #pool: Buffer[] = [];
+  readonly #keep: number;
+  /** What to report at the end, most blocks first. */
+  #reached: readonly Reached[] = [];
   readonly #found = new Set<string>();
   #executions = 0;
   #end = Number.POSITIVE_INFINITY;
   #batchSize = batchSizes.least;
 
-  constructor(target: Target, { current, seed }: FuzzOrder) {
+  constructor(target: Target, { current, seed, keep = 0 }: FuzzOrder) {
     this.#target = target;
+    this.#keep = keep;
     this.#current = currentInput(current);
     this.#random = createRandom(seed);
     this.#coverage = startCoverage(target.covers);
@@ -40,6 +44,7 @@ class Fuzzer {
     for (const input of inputs) await this.#batch([input]);
     // The stored inputs stay in the pool whether or not they reach anything new.
     this.#pool.push(...inputs);
+    this.#reached = [];
     const { dictionary, maxBytes = 4096 } = this.#target;
     this.#end = performance.now() + milliseconds;
     let reported = performance.now();
@@ -52,6 +57,7 @@ class Fuzzer {
       }
     }
     this.#report();
+    for (const one of this.#reached) send({ kind: "reached", ...one });
   }
 
   #report(): void {
@@ -77,6 +83,9 @@ class Fuzzer {
     if (inputs.length === 1) {
       if (this.#pool.length >= maxPool) this.#pool.splice(this.#random.below(maxPool), 1);
       this.#pool.push(first);
+      this.#reached = [...this.#reached, { bytes: first, blocks: blocks.size }]
+        .sort((a, b) => b.blocks - a.blocks)
+        .slice(0, this.#keep);
       return;
     }
     const middle = inputs.length >> 1;

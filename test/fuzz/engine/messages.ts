@@ -6,6 +6,8 @@ export interface FuzzOrder {
   readonly target: string;
   readonly seed: number;
   readonly milliseconds: number;
+  /** How many inputs to report at the end: those that reached the most code that no input before them reached. Default 0. */
+  readonly keep?: number;
   /** Runs only this input, without coverage. */
   readonly replay?: Uint8Array;
   /** Where the current input is written before it is run. */
@@ -15,7 +17,14 @@ export interface FuzzOrder {
 /** What a thread reports. */
 export type FuzzReport =
   | { readonly kind: "progress"; readonly executions: number; readonly blocks: number; readonly pool: number }
-  | { readonly kind: "finding"; readonly bytes: Uint8Array; readonly error: string };
+  | { readonly kind: "finding"; readonly bytes: Uint8Array; readonly error: string }
+  | ({ readonly kind: "reached" } & Reached);
+
+/** An input, and how many blocks of code it was the first to reach. */
+export interface Reached {
+  readonly bytes: Uint8Array;
+  readonly blocks: number;
+}
 
 /** The input that is being run: a state word, its length, its bytes. */
 export interface CurrentInput {

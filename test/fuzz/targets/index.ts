@@ -18,6 +18,7 @@ export const targets: Readonly<Record<string, Load>> = {
   certificate: async () => (await connections()).certificate,
   kubeconfig: async () => (await connections()).kubeconfig,
   "websocket-frames": async () => (await connections()).webSocketFrames,
+  "http2-frames": async () => (await protocol()).http2Frames,
   "function-messages": async () => (await protocol()).functionMessages,
   "function-json": async () => (await protocol()).functionJson,
   struct: async () => (await protocol()).struct,

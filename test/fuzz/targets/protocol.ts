@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of functions: the wire format, Struct, and protobuf-JSON.
+// Messages of functions: HTTP/2 frames, the wire format, Struct, and protobuf-JSON.
+import { isDeepStrictEqual } from "node:util";
+import { systemClock } from "../../../packages/base/src/index.ts";
 import {
   decode,
   encode,
@@ -13,7 +15,12 @@ import {
 } from "../../../packages/function-protocol/src/index.ts";
 import { decodeStrictJson, decodeStruct } from "../../../packages/function-protocol/src/struct-decode.ts";
 import { encodeStruct } from "../../../packages/function-protocol/src/struct-encode.ts";
-import { accepted, property, type Target } from "../engine/target.ts";
+import {
+  createFrameLimit,
+  createFrameReader,
+  type FrameHeader,
+} from "../../../packages/function-runner/src/dial/frame-guard.ts";
+import { accepted, isRefusal, property, type Target } from "../engine/target.ts";
 
 const object = {
   apiVersion: "v1",
@@ -120,5 +127,47 @@ export const functionJson: Target = {
       const message = accepted(() => fromJson(type as typeof RunFunctionRequest, json), isProtocolError);
       if (message !== undefined) accepted(() => encode(type as typeof RunFunctionRequest, message), isProtocolError);
     }
+  },
+};
+
+const http2Frame = (type: number, length: number, flags = 0): Buffer =>
+  Buffer.from([0, length >> 8, length & 255, type, flags, 0, 0, 0, 1, ...Buffer.alloc(length)]);
+const [dataFrame, headersFrame, settingsFrame] = [0, 1, 4];
+
+/** What is read of the frames in some chunks, and whether a connection to a function would end. */
+function readFrames(chunks: readonly Buffer[]): { readonly frames: readonly FrameHeader[]; readonly isEnded: boolean } {
+  const frames: FrameHeader[] = [];
+  const read = createFrameReader((frame) => frames.push(frame));
+  const limit = createFrameLimit({ ...systemClock, now: () => 0 });
+  let isEnded = false;
+  for (const chunk of chunks) {
+    read(chunk);
+    const receive = (): boolean => {
+      limit.received(chunk);
+      return true;
+    };
+    if (!isEnded) isEnded = accepted(receive, isRefusal) === undefined;
+  }
+  return { frames, isEnded };
+}
+
+export const http2Frames: Target = {
+  covers: ["function-runner/src/dial"],
+  dictionary: ["\x00\x00\x01\x00\x00\x00\x00\x00\x01a", "\x00\x00\x00\x05", "\x00\x00\x00\x08", "\xff\xff\xff\x00"],
+  seeds: [
+    Buffer.concat([http2Frame(settingsFrame, 6), http2Frame(headersFrame, 20, 4), http2Frame(dataFrame, 300)]),
+    Buffer.concat(Array.from({ length: 20 }, () => http2Frame(dataFrame, 1, 8))),
+    http2Frame(5, 12),
+  ],
+  growth: { frames: (count) => Buffer.alloc(10 * count, http2Frame(dataFrame, 1)) },
+  run(input) {
+    const whole = readFrames([input]);
+    // However a connection splits what was sent, the frames are the same.
+    const single = readFrames(Array.from(input, (byte) => Buffer.of(byte)));
+    property(isDeepStrictEqual(whole, single), "frames depend on how their bytes arrive");
+    property(
+      whole.isEnded || !whole.frames.some(({ type }) => type === 5),
+      "a connection with a server push is not ended",
+    );
   },
 };
