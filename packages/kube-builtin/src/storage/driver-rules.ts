@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of CSIDrivers, CSINodes and VolumeAttachments.
+import { inOnePart, type Work } from "@purlin/base";
 import { all, type Check, type KindRules, listAt, withEmptyLists, within } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
+  findingFirstErrors,
   firstErrors,
   forbiddenValue,
   invalidPrinted,
@@ -121,14 +123,15 @@ const nodeDriver: Check = all(
   },
 );
 
-function nodeErrors(object: JsonObject): FieldError[] {
+function nodeErrors(object: JsonObject): Work<FieldError[]> {
   const names = new Set<string>();
-  return firstErrors(listAt(object, "spec", "drivers"), (one, index) => {
+  const errorsOf = (one: JsonObject, index: number): readonly FieldError[] => {
     const [at, name] = [`spec.drivers[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(name);
     names.add(name);
     return [...nodeDriver(one, at), ...(isTaken ? [duplicateValue(`${at}.name`, name)] : [])];
-  });
+  };
+  return findingFirstErrors(listAt(object, "spec", "drivers"), inOnePart(errorsOf));
 }
 
 /** A driver as the reference prints it. */
@@ -143,21 +146,23 @@ function inGo(one: JsonObject): JsonObject {
 }
 
 /** A driver of a node changes only what the node can hold. */
-function nodeChange(object: JsonObject, old: JsonObject): FieldError[] {
+function* nodeChange(object: JsonObject, old: JsonObject | undefined): Work<FieldError[]> {
+  if (old === undefined) return [];
   const byName = Map.groupBy(listAt(object, "spec", "drivers"), (now) => stringAt(now, ["name"]));
-  return firstErrors(listAt(old, "spec", "drivers"), (before) =>
+  yield;
+  const errorsOf = (before: JsonObject): readonly FieldError[] =>
     firstErrors(byName.get(stringAt(before, ["name"])) ?? [], (now) =>
       jsonEqual(inGo(now), inGo(before))
         ? []
         : [invalidPrinted("spec.drivers", goStruct(inGo(now)), "field is immutable")],
-    ),
-  );
+    );
+  return yield* findingFirstErrors(listAt(old, "spec", "drivers"), inOnePart(errorsOf));
 }
 
-/** The rules of CSINodes. */
+/** The rules of CSINodes: each driver is a part. */
 export const csiNodeRules: KindRules = withEmptyLists(["spec.drivers"], {
-  validate: nodeErrors,
-  validateChange: nodeChange,
+  validatingRest: nodeErrors,
+  validating: nodeChange,
 });
 
 const oneSource = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
