@@ -104,3 +104,7 @@ test("short requests of others do not wait for the long ones of one user", async
     }
   });
 });
+
+test("memory stayed below the figure stated", () => {
+  server.requireBoundedMemory();
+});

@@ -25,3 +25,7 @@ for (const version of ["v1beta1", "v1alpha1"]) {
     assert.equal(response.code, 404, response.text);
   });
 }
+
+test("memory stayed below the figure stated", () => {
+  server.requireBoundedMemory();
+});

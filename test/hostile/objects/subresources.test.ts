@@ -95,3 +95,7 @@ for (const [name, [method, path, body, type = "json"]] of Object.entries(attacks
     assert.ok([200, 201, 404, 409, 422].includes(response.code), `${response.code}: ${response.text.slice(0, 300)}`);
   });
 }
+
+test("memory stayed below the figure stated", () => {
+  server.requireBoundedMemory();
+});

@@ -117,3 +117,7 @@ test("printer columns with paths of a megabyte are not read", async () => {
     assert.equal(code, 200);
   }
 });
+
+test("memory stayed below the figure stated", () => {
+  server.requireBoundedMemory();
+});
