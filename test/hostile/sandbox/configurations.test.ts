@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { findSandbox, type SandboxSupport } from "@purlin/function-process";
+import { assertShutIn, explorationBody } from "./exploration.ts";
 import { assertRefused, type CallResults, callPrograms, callsText } from "./forbidden-calls.ts";
-import { makeImage } from "./sandboxed-function.ts";
+import { type Loot, makeImage } from "./sandboxed-function.ts";
 
 const probe = join(import.meta.dirname, "configuration-probe.ts");
 const isRoot = process.getuid?.() === 0;
@@ -28,14 +29,14 @@ const image = await makeImage({
     token: process.env.SECRET_TOKEN ?? "none",
     interfaces: Object.keys(os.networkInterfaces()).join(),
     calls: process.getuid() === 2000 && ${callsText},
+    exploration: process.getuid() === 2000 && await (async () => { ${explorationBody} })(),
   };`,
   programs: callPrograms(),
 });
 after(() => image[Symbol.dispose]());
 
-interface Outcome {
+interface Outcome extends Loot {
   readonly support: SandboxSupport;
-  readonly found: Record<string, unknown>;
 }
 
 interface Configuration {
@@ -75,7 +76,7 @@ function start({ wrapper = [], env = () => ({}), isPlainUser = false }: Configur
   return JSON.parse(stdout) as Outcome;
 }
 
-function assertSandboxed({ support, found }: Outcome): void {
+function assertSandboxed({ support, found, places }: Outcome): void {
   assert.ok(support.isSupported, JSON.stringify(support));
   assert.deepEqual([found["uid"], found["filter"], found["token"]], [2000, "2", "none"]);
   const known = new Set(["dev", "etc", "function", "lib", "lib64", "nix", "proc", "purlin", "tls", "tmp", "usr"]);
@@ -84,6 +85,7 @@ function assertSandboxed({ support, found }: Outcome): void {
     [],
   );
   assertRefused(found["calls"] as CallResults);
+  assertShutIn({ found: found["exploration"] as Loot["found"], places });
 }
 
 /** A machine that forbids further user namespaces, as many containers do. */
