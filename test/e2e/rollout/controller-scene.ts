@@ -250,6 +250,8 @@ class Run {
     const { kube } = this.#parts;
     const writes = this.#writes;
     for (const one of processes) {
+      // What is left to do after the end, a process does when its cache has the end.
+      await this.#catchUp();
       await this.#lookAtAll(one);
       await one.close();
     }
