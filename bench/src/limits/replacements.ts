@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** What a function that checks or limits begins with instead, by the text before its body. */
 export const replacements: Readonly<Record<string, string>> = {
   // Requests in flight of one user.
-  "async begin(user: string, onGone?: OnGone): Promise<() => void> {": "return () => {};",
+  "async begin(user: string, onGone?: OnGone, mayRefuse = true): Promise<() => void> {": "return () => {};",
   // How long work may take in one turn of the event loop.
   "const isSpent = (): boolean =>": "false &&",
   // Values in the body of a request.
