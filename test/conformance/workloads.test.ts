@@ -22,11 +22,14 @@ before(async () => {
 });
 after(() => clusters[Symbol.asyncDispose]());
 
-async function create(client: KubeClient, namespace: string, objects: readonly JsonObject[]): Promise<void> {
+async function createNamespace(client: KubeClient, namespace: string): Promise<void> {
   await client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   // Pods cannot be created before.
   const account = { apiVersion: "v1", kind: "ServiceAccount" };
   while ((await client.list(account, { namespace })).items.length === 0) await delay(50);
+}
+
+async function create(client: KubeClient, namespace: string, objects: readonly JsonObject[]): Promise<void> {
   for (const object of objects) {
     const { metadata } = object as KubeObject;
     await client.create({ ...object, metadata: { ...metadata, namespace } } as KubeObject);
@@ -46,7 +49,12 @@ describe("simulated workloads end as on a cluster", { concurrency }, () => {
     test(one.title, async () => {
       const namespace = `case-${index}`;
       const both = [clusters.real, clusters.simulated];
-      const { objects, clusterObjects = objects } = one;
+      const { before = [], objects, clusterObjects = objects } = one;
+      await Promise.all(both.map((client) => createNamespace(client, namespace)));
+      if (before.length > 0) {
+        await Promise.all(both.map((client) => create(client, namespace, before)));
+        await comparison.untilEqual(namespace);
+      }
       await Promise.all([
         create(clusters.real, namespace, clusterObjects),
         create(clusters.simulated, namespace, objects),

@@ -156,10 +156,8 @@ const replicaSets: readonly WorkloadCase[] = [
   },
   {
     title: "a ReplicaSet adopts a Pod",
-    objects: [
-      { ...pod, metadata: { name: "orphan", labels }, spec: template()["spec"] ?? {} },
-      workload(replicaSet, { replicas: 2 }),
-    ],
+    before: [{ ...pod, metadata: { name: "orphan", labels }, spec: template()["spec"] ?? {} }],
+    objects: [workload(replicaSet, { replicas: 2 })],
   },
   {
     title: "a ReplicaSet replaces a Pod that failed",
@@ -184,10 +182,8 @@ const controllers: readonly WorkloadCase[] = [
   },
   {
     title: "a ReplicationController adopts a Pod",
-    objects: [
-      { ...pod, metadata: { name: "orphan", labels }, spec: template()["spec"] ?? {} },
-      workload(replicationController, { replicas: 2 }),
-    ],
+    before: [{ ...pod, metadata: { name: "orphan", labels }, spec: template()["spec"] ?? {} }],
+    objects: [workload(replicationController, { replicas: 2 })],
   },
   {
     title: "a ReplicationController cannot create its Pods",
