@@ -7,10 +7,11 @@ import type { AdmissionPlugin, Store } from "@purlin/kube-apiserver/kinds";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { objectErrors } from "../../test/object-errors.ts";
 import { limitRangeRules, limitRanger } from "./limit-ranger.ts";
 
 const errorsOf = (...limits: JsonObject[]): string[] =>
-  (limitRangeRules.validate?.({ spec: { limits } }) ?? []).map(fieldErrorText);
+  objectErrors(limitRangeRules, { spec: { limits } }).map(fieldErrorText);
 const limit = (more: JsonObject): JsonObject => ({ type: "Container", ...more });
 const pair = (low: string, high: string): JsonObject => limit({ [low]: { cpu: "2" }, [high]: { cpu: "1" } });
 

@@ -4,6 +4,7 @@ import { type AdmissionPlugin, type KindRules, listAt, type Store, withEmptyList
 import {
   duplicateValue,
   type FieldError,
+  findingFirstErrors,
   firstErrors,
   forbidden,
   forbiddenValue,
@@ -275,7 +276,8 @@ function equalErrors({ path, amount }: Limit, name: string): FieldError[] {
   return [invalidValue(keyPath(`${path}.defaultRequest`, name), request, text)];
 }
 
-function limitErrors(limit: JsonObject, path: string): FieldError[] {
+/** What is wrong with one limit; each list of amounts is a part, and so is their comparison. */
+function* limitErrors(limit: JsonObject, path: string): Work<FieldError[]> {
   const type = stringAt(limit, ["type"]);
   const isForPods = type === "Pod";
   const read = lists.filter((list) => !isForPods || !(defaults as readonly string[]).includes(list));
@@ -293,10 +295,14 @@ function limitErrors(limit: JsonObject, path: string): FieldError[] {
   const forbidden = isForPods ? defaults.filter((list) => sortedKeys(objectAt(limit, [list])).length > 0) : [];
   const needsStorage = type === "PersistentVolumeClaim" && !amount("min", "storage") && !amount("max", "storage");
   const missing = "either minimum or maximum storage value is required, but neither was provided";
+  const ofNames: FieldError[] = [];
+  for (const list of read) {
+    yield;
+    ofNames.push(...firstErrors(keys.get(list) ?? [], (name) => nameErrors(name, keyPath(`${path}.${list}`, name))));
+  }
+  yield;
   return [
-    ...read.flatMap((list) =>
-      firstErrors(keys.get(list) ?? [], (name) => nameErrors(name, keyPath(`${path}.${list}`, name))),
-    ),
+    ...ofNames,
     ...forbidden.map((list) => forbiddenValue(`${path}.${list}`, "may not be specified when `type` is 'Pod'")),
     ...(needsStorage ? [requiredValue(`${path}.limits`, missing)] : []),
     ...firstErrors(names, (name) =>
@@ -309,16 +315,16 @@ function limitErrors(limit: JsonObject, path: string): FieldError[] {
 
 /** The rules of LimitRanges. */
 export const limitRangeRules: KindRules = withEmptyLists(["spec.limits"], {
-  validate: (object) => {
+  validatingRest: (object) => {
     const seen = new Set<string>();
-    return firstErrors(listAt(object, "spec", "limits"), (limit, index) => {
+    return findingFirstErrors(listAt(object, "spec", "limits"), function* (limit, index) {
       const [path, type] = [`spec.limits[${index}]`, stringAt(limit, ["type"])];
       const isTaken = seen.has(type);
       seen.add(type);
       return [
         ...typeErrors(type, `${path}.type`),
         ...(isTaken ? [duplicateValue(`${path}.type`, type)] : []),
-        ...limitErrors(limit, path),
+        ...(yield* limitErrors(limit, path)),
       ];
     });
   },
