@@ -276,7 +276,7 @@ function equalErrors({ path, amount }: Limit, name: string): FieldError[] {
   return [invalidValue(keyPath(`${path}.defaultRequest`, name), request, text)];
 }
 
-/** What is wrong with one limit; each list of amounts is a part, and so is their comparison. */
+/** What is wrong with one limit; each list of amounts is a part, and so is the comparison of each name. */
 function* limitErrors(limit: JsonObject, path: string): Work<FieldError[]> {
   const type = stringAt(limit, ["type"]);
   const isForPods = type === "Pod";
@@ -305,11 +305,14 @@ function* limitErrors(limit: JsonObject, path: string): Work<FieldError[]> {
     ...ofNames,
     ...forbidden.map((list) => forbiddenValue(`${path}.${list}`, "may not be specified when `type` is 'Pod'")),
     ...(needsStorage ? [requiredValue(`${path}.limits`, missing)] : []),
-    ...firstErrors(names, (name) =>
-      (isInSeveral(name) ? [orderErrors, ratioErrors, equalErrors] : [ratioErrors]).flatMap((check) =>
-        check({ path, amount }, name),
+    ...(yield* findingFirstErrors(
+      names,
+      inOnePart((name) =>
+        (isInSeveral(name) ? [orderErrors, ratioErrors, equalErrors] : [ratioErrors]).flatMap((check) =>
+          check({ path, amount }, name),
+        ),
       ),
-    ),
+    )),
   ];
 }
 
