@@ -14,7 +14,7 @@ export interface Step {
 export interface WorkloadCase {
   readonly title: string;
   readonly objects: readonly JsonObject[];
-  /** What is there before: controllers of a cluster hear of objects of different kinds in any order. */
+  /** What exists before: controllers of a cluster receive objects of different kinds in any order. */
   readonly before?: readonly JsonObject[];
   /** The manifests for the cluster, if they cannot be the same there. */
   readonly clusterObjects?: readonly JsonObject[];
